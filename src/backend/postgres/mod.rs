@@ -1,0 +1,2 @@
+//! PostgreSQL.
+pub mod target;

@@ -1,0 +1,5 @@
+//! preview-cost: from a manifest to an archived run and its figures.
+
+pub mod backend;
+pub mod environment;
+pub mod units;
