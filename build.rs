@@ -11,9 +11,7 @@ use std::process::Command;
 const SOURCES: [&str; 4] = ["src", "Cargo.toml", "Cargo.lock", "build.rs"];
 
 fn main() {
-    for path in SOURCES {
-        watch(path);
-    }
+    SOURCES.into_iter().for_each(watch);
     hand_over_git();
     hand_over_compiler();
     for name in ["TARGET", "PROFILE", "OPT_LEVEL"] {
@@ -50,13 +48,17 @@ fn hand_over_git() {
     hand_over("GIT_COMMIT", commit);
     hand_over("GIT_DIRTY", dirty);
 
-    // A commit, a reset or another branch shows in HEAD's log; without a log, in the branch's own file. The index
+    // A commit, a reset or another branch shows in HEAD and its log; where no log is kept, in the branches. The index
     // needn't be watched: what is staged doesn't change whether the sources equal the commit.
-    let branch = ours(&["rev-parse", "--symbolic-full-name", "HEAD"]).unwrap_or_default();
-    for file in ["HEAD", "logs/HEAD", "packed-refs", &branch] {
-        if let Some(path) = ours(&["rev-parse", "--git-path", file]) {
-            watch(&path);
-        }
+    let place = |name: &str| {
+        ours(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists())
+    };
+    let history = place("logs/HEAD").map_or_else(
+        || vec![place("packed-refs"), place("refs/heads")],
+        |log| vec![Some(log)],
+    );
+    for path in history.into_iter().chain([place("HEAD")]).flatten() {
+        watch(&path);
     }
 }
 
@@ -80,11 +82,9 @@ fn hand_over(name: &str, value: Option<String>) {
     );
 }
 
-/// Cargo reruns this script at every build if a watched file is missing, so only what exists is watched.
+/// Has cargo rerun this script when `path` changes. It must exist: cargo takes a missing file for an ever-changing one.
 fn watch(path: &str) {
-    if Path::new(path).exists() {
-        println!("cargo:rerun-if-changed={path}");
-    }
+    println!("cargo:rerun-if-changed={path}");
 }
 
 /// Asks git about the package's directory, whatever hook or shell the build was started from, and writes nothing.
