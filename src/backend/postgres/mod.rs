@@ -1,2 +1,14 @@
-//! PostgreSQL.
+//! PostgreSQL: where it is, how to talk to it, and what it says about itself.
+//!
+//! Two clients stand side by side. [`wire`] is the measured path: a blocking session in which a strategy states its
+//! flights, so that the number of round trips is a property of the strategy and not of a driver. [`control`] does
+//! everything that is not timed (set-up, checks, counters) through the `postgres` crate. Both connect to the same
+//! [`target`] under the same TLS rules, [`tls`], and fail with the same [`PgError`].
+
+pub mod control;
+mod error;
 pub mod target;
+pub mod tls;
+pub mod wire;
+
+pub use error::{PgError, ServerError};

@@ -1,0 +1,173 @@
+//! Everything about a server that is not measured: set-up, checks and counters, through the `postgres` crate.
+//!
+//! Whatever this module creates lives in one schema that carries this program's mark as its comment. Nothing without
+//! the mark is ever dropped, and nothing is ever dropped with `CASCADE`.
+
+mod facts;
+mod failure;
+mod model;
+mod schema;
+
+use std::time::Duration;
+
+use postgres::config::SslMode as ClientSslMode;
+use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+pub use model::TableState;
+
+use self::failure::{command_error, connect_error};
+use super::PgError;
+use super::target::{Host, Target};
+use super::tls::TlsPolicy;
+
+const APPLICATION_NAME: &str = "preview-cost control";
+/// No command here takes long; these end a wait for somebody else's lock, or for a server that hangs.
+const LIMITS: &str = "SET lock_timeout = '10s'; SET statement_timeout = '60s'";
+/// How long the network may be silent about sent bytes.
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(30);
+/// `server_version_num` of the oldest supported server.
+const OLDEST_SUPPORTED: i32 = 120_000;
+
+/// A session for set-up, checks and counters. It must be idle while something is measured.
+pub struct Control {
+    client: Client,
+    user: String,
+}
+
+impl Control {
+    /// Connects under the same TLS rules as the measured session.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Connect`], [`PgError::Tls`], [`PgError::Authentication`], [`PgError::Refused`] or
+    /// [`PgError::Timeout`].
+    pub fn connect(target: &Target) -> Result<Self, PgError> {
+        let mut config = client_config(target);
+        let connected = match TlsPolicy::of(target)? {
+            TlsPolicy::Never => config.ssl_mode(ClientSslMode::Disable).connect(NoTls),
+            TlsPolicy::IfOffered(tls) => config
+                .ssl_mode(ClientSslMode::Prefer)
+                .connect(MakeRustlsConnect::new((*tls).clone())),
+            TlsPolicy::Always(tls) => config
+                .ssl_mode(ClientSslMode::Require)
+                .connect(MakeRustlsConnect::new((*tls).clone())),
+        };
+        let client = connected.map_err(|error| connect_error(target, &error))?;
+        let mut control = Self {
+            client,
+            user: target.user.clone(),
+        };
+        control.run(LIMITS)?;
+        Ok(control)
+    }
+
+    /// Checks that the server is one that can be measured: PostgreSQL 12 or newer, and taking writes.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::TooOld`] or [`PgError::ReadOnly`], or any error of the connection.
+    pub fn require_supported(&mut self) -> Result<(), PgError> {
+        let sql = "SELECT current_setting('server_version_num')::int4, pg_catalog.pg_is_in_recovery(), \
+                   current_setting('transaction_read_only')::bool";
+        let row = self
+            .client
+            .query_one(sql, &[])
+            .map_err(|error| command_error(&error))?;
+        let found: i32 = row.get(0);
+        if found < OLDEST_SUPPORTED {
+            return Err(PgError::TooOld { found });
+        }
+        if row.get(1) {
+            return Err(PgError::ReadOnly {
+                reason: "it is a standby in recovery",
+            });
+        }
+        if row.get(2) {
+            return Err(PgError::ReadOnly {
+                reason: "its transactions are read-only by default",
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs statements without parameters, and drops their rows.
+    fn run(&mut self, sql: &str) -> Result<(), PgError> {
+        self.client
+            .batch_execute(sql)
+            .map_err(|error| command_error(&error))
+    }
+
+    /// The rows of a query without parameters, as the text of their columns.
+    fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, PgError> {
+        let messages = self
+            .client
+            .simple_query(sql)
+            .map_err(|error| command_error(&error))?;
+        let row = |message| match message {
+            SimpleQueryMessage::Row(row) => Some(
+                (0..row.len())
+                    .map(|index| row.get(index).map(str::to_owned))
+                    .collect(),
+            ),
+            _ => None,
+        };
+        Ok(messages.into_iter().filter_map(row).collect())
+    }
+}
+
+fn client_config(target: &Target) -> Config {
+    let mut config = Config::new();
+    match &target.host {
+        Host::Name(name) => config.host(name),
+        Host::Socket(directory) => config.host_path(directory),
+    };
+    config
+        .port(target.port)
+        .user(&target.user)
+        .dbname(&target.dbname)
+        .application_name(APPLICATION_NAME)
+        .connect_timeout(target.connect_timeout)
+        .tcp_user_timeout(NETWORK_TIMEOUT);
+    if let Some(password) = &target.password {
+        config.password(password.reveal());
+    }
+    if let Some(options) = &target.options {
+        config.options(options);
+    }
+    config
+}
+
+/// A name as SQL may use it, whatever is in it.
+///
+/// # Errors
+///
+/// [`PgError::Name`] for a name that the server would cut short, so that two names could meet, or could not take.
+fn quoted(name: &str) -> Result<String, PgError> {
+    if name.is_empty() || name.len() > 63 || name.contains('\0') {
+        return Err(PgError::Name {
+            name: name.to_owned(),
+        });
+    }
+    Ok(format!("\"{}\"", name.replace('"', "\"\"")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_or_refused() {
+        assert_eq!(quoted("preview_cost").unwrap(), "\"preview_cost\"");
+        assert_eq!(
+            quoted("a\"; DROP SCHEMA b").unwrap(),
+            "\"a\"\"; DROP SCHEMA b\""
+        );
+        for name in ["", "a\0b", &"x".repeat(64)] {
+            assert!(
+                matches!(quoted(name), Err(PgError::Name { .. })),
+                "{name:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The model's table: made anew, read back, and its state.
+
+use postgres::types::ToSql;
+
+use super::failure::command_error;
+use super::{Control, quoted};
+use crate::backend::postgres::PgError;
+
+/// What the server knows about the model's table and what previews have done to it.
+///
+/// Sizes are exact. The other numbers are those of the statistics system: the tuple counts are estimates, and a
+/// session's work shows in them only after it has flushed its own counters
+/// ([`flush_statistics`](crate::backend::postgres::wire::WireSession::flush_statistics), or about a second of idling,
+/// or its end).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableState {
+    /// The table's main fork, in bytes.
+    pub table_bytes: i64,
+    /// All its indexes, in bytes.
+    pub index_bytes: i64,
+    /// Estimated live tuples.
+    pub live_tuples: i64,
+    /// Estimated dead tuples that no vacuum has removed; pruning lowers it too.
+    pub dead_tuples: i64,
+    /// Tuples updated so far, rolled back or not.
+    pub updates: i64,
+    /// Those of them that needed no new index entry.
+    pub hot_updates: i64,
+    /// Runs of autovacuum on the table so far.
+    pub autovacuums: i64,
+}
+
+impl Control {
+    /// Makes the table `model_field` anew in a schema of ours, with `rows` inserted in the order given, and analyzes it.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::SchemaForeign`] if the schema is not ours; [`PgError::Server`] (e.g. for a name given twice); or any
+    /// error of the connection. After an error the former table, if any, is still there.
+    pub fn create_model(&mut self, schema: &str, rows: &[(String, f64)]) -> Result<(), PgError> {
+        self.require_own_schema(schema)?;
+        let table = table_in(schema)?;
+        let (names, values): (Vec<&str>, Vec<f64>) = rows
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .unzip();
+        self.remake(&table, &[&names, &values])
+            .map_err(|error| command_error(&error))?;
+        self.run(&format!("ANALYZE {table}"))
+    }
+
+    fn remake(
+        &mut self,
+        table: &str,
+        columns: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), postgres::Error> {
+        let mut transaction = self.client.transaction()?;
+        transaction.batch_execute(&format!(
+            "DROP TABLE IF EXISTS {table};
+             CREATE TABLE {table} (name varchar(64) PRIMARY KEY, field_value double precision NOT NULL)"
+        ))?;
+        let insert = format!(
+            "INSERT INTO {table} (name, field_value) SELECT given.name, given.field_value
+             FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS given (name, field_value, place)
+             ORDER BY given.place"
+        );
+        transaction.execute(&insert, columns)?;
+        transaction.commit()
+    }
+
+    /// Removes the table `model_field` from a schema of ours, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::SchemaForeign`] if the schema is not ours, or any error of the connection.
+    pub fn drop_model(&mut self, schema: &str) -> Result<(), PgError> {
+        self.require_own_schema(schema)?;
+        self.run(&format!("DROP TABLE IF EXISTS {}", table_in(schema)?))
+    }
+
+    /// The stored model, ordered by the bytes of its names.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Server`] if there is none, or any error of the connection.
+    pub fn read_model(&mut self, schema: &str) -> Result<Vec<(String, f64)>, PgError> {
+        let sql = format!(
+            "SELECT name, field_value FROM {} ORDER BY name COLLATE \"C\"",
+            table_in(schema)?
+        );
+        let rows = self
+            .client
+            .query(&sql, &[])
+            .map_err(|error| command_error(&error))?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// The present state of the model's table.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Server`] if there is no such table, or any error of the connection.
+    pub fn table_state(&mut self, schema: &str) -> Result<TableState, PgError> {
+        let table = table_in(schema)?;
+        self.refresh_statistics()?;
+        let sql = "SELECT pg_catalog.pg_relation_size(c.oid), pg_catalog.pg_indexes_size(c.oid), \
+                   coalesce(s.n_live_tup, 0), coalesce(s.n_dead_tup, 0), coalesce(s.n_tup_upd, 0), \
+                   coalesce(s.n_tup_hot_upd, 0), coalesce(s.autovacuum_count, 0) \
+                   FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_stat_all_tables s ON s.relid = c.oid \
+                   WHERE c.oid = ($1::text)::regclass";
+        let row = self
+            .client
+            .query_one(sql, &[&table])
+            .map_err(|error| command_error(&error))?;
+        Ok(TableState {
+            table_bytes: row.get(0),
+            index_bytes: row.get(1),
+            live_tuples: row.get(2),
+            dead_tuples: row.get(3),
+            updates: row.get(4),
+            hot_updates: row.get(5),
+            autovacuums: row.get(6),
+        })
+    }
+
+    /// Flushes this session's own counters, where the server can, and forgets what was read of them before.
+    fn refresh_statistics(&mut self) -> Result<(), PgError> {
+        let sql = "SELECT 1 FROM pg_catalog.pg_proc WHERE proname = 'pg_stat_force_next_flush'";
+        if !self.rows(sql)?.is_empty() {
+            self.run("SELECT pg_catalog.pg_stat_force_next_flush()")?;
+        }
+        self.run("SELECT pg_catalog.pg_stat_clear_snapshot()")
+    }
+}
+
+fn table_in(schema: &str) -> Result<String, PgError> {
+    Ok(format!("{}.model_field", quoted(schema)?))
+}
