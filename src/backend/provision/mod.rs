@@ -1,1 +1,49 @@
-//! Servers that a run starts for itself and removes afterwards.
+//! Servers that a run starts for itself and removes afterwards, whatever becomes of the run.
+//!
+//! A measured server must not outlive its run: a forgotten PostgreSQL holds memory, a port and a few dozen
+//! megabytes, and disturbs the next measurement. Destructors cannot promise that, because nothing runs them after
+//! `kill -9`. So the server belongs to a **warden**: this same program, started again as the hidden subcommand
+//! `warden` in a process group of its own, with pipes as standard input and output.
+//!
+//! ```text
+//! supervisor ── one Order as a JSON line ──► warden ── starts ──► postgres, or a container
+//!            ◄── stages, then Ready ───────
+//!     (runs)      the pipe stays open           (waits)
+//!     gone   ── end of file ──────────────►     stops the server, removes its traces, exits
+//! ```
+//!
+//! The kernel closes the pipe however the supervisor ends: a return, a panic, Ctrl-C, `kill -9`. The group of its
+//! own keeps a terminal's Ctrl-C from the warden and the server, so that the supervisor can still tidy up in the
+//! database. SIGINT, SIGTERM and SIGHUP sent to the warden itself clean up too.
+//!
+//! **What it cannot survive** is `kill -9` of the warden itself: then the server is an orphan. An ephemeral server
+//! is found by its directory (`preview-cost-pg-*` in the directory for temporary files), a container by its label
+//! (`docker ps --filter label=preview-cost`).
+//!
+//! No secret stands in an argument list or a file: orders and answers pass through the pipes, and a container
+//! learns its password from the environment of the engine's command line client.
+
+mod account;
+mod binaries;
+mod container;
+mod engine;
+mod ephemeral;
+mod error;
+mod handle;
+mod leash;
+mod probe;
+mod process;
+mod removal;
+pub mod warden;
+mod wire;
+
+pub use binaries::{Search, ServerBinaries};
+pub use error::ProvisionError;
+pub use handle::Provisioned;
+pub use wire::Order;
+
+/// The scope of every fact that this room reports.
+const SCOPE: &str = "provision";
+
+/// The superuser of every server that is started here, and also the database that it has.
+const SUPERUSER: &str = "postgres";
