@@ -2,4 +2,6 @@
 
 pub mod backend;
 pub mod environment;
+pub mod nearest_rank;
 pub mod units;
+pub mod workload;
