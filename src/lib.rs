@@ -3,5 +3,6 @@
 pub mod backend;
 pub mod environment;
 pub mod nearest_rank;
+pub mod strategy;
 pub mod units;
 pub mod workload;

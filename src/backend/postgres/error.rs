@@ -169,6 +169,12 @@ impl PgError {
         matches!(self, Self::Lost { .. })
     }
 
+    /// Whether an answer did not come in time: the client's deadline, or the server's own (`statement_timeout`,
+    /// `lock_timeout`).
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Timeout { .. }) || matches!(self.sqlstate(), Some("57014" | "55P03"))
+    }
+
     /// The server's message, if one is part of this error.
     pub fn server(&self) -> Option<&ServerError> {
         match self {

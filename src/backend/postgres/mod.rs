@@ -7,8 +7,13 @@
 
 pub mod control;
 mod error;
+mod session;
 pub mod target;
 pub mod tls;
 pub mod wire;
 
+pub use control::{Control, TableState};
 pub use error::{PgError, ServerError};
+pub use session::PostgresSession;
+pub use target::{Secret, Surroundings, Target, TargetError};
+pub use wire::{Param, ParamType, Statement};
