@@ -2,7 +2,9 @@
 
 pub mod backend;
 pub mod environment;
+pub mod manifest;
 pub mod nearest_rank;
+pub mod plan;
 pub mod strategy;
 pub mod units;
 pub mod workload;

@@ -1,0 +1,320 @@
+//! What an experiment is: a TOML file, checked whole before anything happens.
+//!
+//! Reading a manifest touches nothing but the file itself. Every fault is reported at once, each with line and key, so
+//! that an author mends a manifest in one go. What leaves this room is checked: later rooms cannot meet zero forks, an
+//! unknown strategy or a password.
+
+mod check;
+mod fault;
+mod wire;
+
+use std::fmt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+pub use check::limits;
+pub use fault::{Fault, Faults};
+
+use crate::strategy::StrategyName;
+use crate::units::{Nanos, Seed};
+
+/// A checked experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// Short name: lower-case letters, digits and hyphens; part of a run's directory name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What the experiment answers.
+    pub question: String,
+    /// Prose beside the numbers; may be empty.
+    pub analysis: String,
+    /// Where the model lives.
+    pub backend: Backend,
+    /// Sizes and sides.
+    pub grid: Grid,
+    /// How it is measured.
+    pub measure: Measure,
+    /// How it is told.
+    pub figures: FigureSettings,
+    /// The file as it was written.
+    pub source: ManifestSource,
+}
+
+/// The manifest's bytes and their digest.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ManifestSource {
+    /// The file, verbatim.
+    pub text: String,
+    /// SHA-256 of the text, lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl fmt::Debug for ManifestSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManifestSource").field("sha256", &self.sha256).finish_non_exhaustive()
+    }
+}
+
+/// Where the model lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backend {
+    /// SQLite in the worker's process, in memory.
+    SqliteMemory,
+    /// SQLite in the worker's process, on a file of the run.
+    SqliteFile {
+        /// `PRAGMA journal_mode`.
+        journal_mode: JournalMode,
+        /// `PRAGMA synchronous`.
+        synchronous: Synchronous,
+    },
+    /// A PostgreSQL server.
+    Postgres {
+        /// Where the server comes from.
+        server: Server,
+        /// The schema that the run creates and owns; `None` derives a fresh name from the run.
+        schema: Option<String>,
+    },
+}
+
+impl Backend {
+    /// The words that stand for this backend in cells, tables and the derivation of random orders.
+    pub fn label(&self) -> String {
+        match self {
+            Self::SqliteMemory => "sqlite memory".to_owned(),
+            Self::SqliteFile { journal_mode, synchronous } => {
+                format!("sqlite file, journal {}, synchronous {}", journal_mode.as_str(), synchronous.as_str())
+            }
+            Self::Postgres { server, .. } => match server {
+                Server::Ephemeral { .. } => "postgres local".to_owned(),
+                Server::Container { image } => format!("postgres container {image}"),
+                Server::Url(_) => "postgres at url".to_owned(),
+            },
+        }
+    }
+}
+
+/// Where a PostgreSQL server comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Server {
+    /// A private server from binaries on this machine, started for the run and removed after it.
+    Ephemeral {
+        /// Server settings (`-c name=value`) beyond PostgreSQL's defaults.
+        settings: Vec<(String, String)>,
+    },
+    /// A container started for the run and removed after it.
+    Container {
+        /// The image, e.g. `postgres:16`.
+        image: String,
+    },
+    /// A server that exists already.
+    Url(UrlTemplate),
+}
+
+/// A connection URL that may name environment variables as `${NAME}`, so that a manifest never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UrlTemplate(String);
+
+/// An environment variable that a URL names is not set.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the URL names the environment variable {0}, which is not set; set it, or name another server with --url")]
+pub struct UnsetVariable(pub String);
+
+impl UrlTemplate {
+    /// Takes a URL, or text with `${NAME}` in it.
+    pub fn new(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The URL with every `${NAME}` replaced.
+    ///
+    /// # Errors
+    /// [`UnsetVariable`] for the first variable that `lookup` does not know.
+    pub fn resolve(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+        let mut url = String::new();
+        let mut rest = self.0.as_str();
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((name, tail)) = after.split_once('}') else { break };
+            url.push_str(before);
+            url.push_str(&lookup(name).ok_or_else(|| UnsetVariable(name.to_owned()))?);
+            rest = tail;
+        }
+        url.push_str(rest);
+        Ok(url)
+    }
+}
+
+/// SQLite's rollback and write-ahead journals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are SQLite's own")]
+pub enum JournalMode {
+    Delete,
+    Truncate,
+    Persist,
+    Memory,
+    Wal,
+    Off,
+}
+
+impl JournalMode {
+    /// Every mode, as a manifest names it.
+    pub const ALL: [Self; 6] = [Self::Delete, Self::Truncate, Self::Persist, Self::Memory, Self::Wal, Self::Off];
+
+    /// SQLite's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delete => "delete",
+            Self::Truncate => "truncate",
+            Self::Persist => "persist",
+            Self::Memory => "memory",
+            Self::Wal => "wal",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// SQLite's promise about flushing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are SQLite's own")]
+pub enum Synchronous {
+    Off,
+    Normal,
+    Full,
+    Extra,
+}
+
+impl Synchronous {
+    /// Every level, as a manifest names it.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Normal, Self::Full, Self::Extra];
+
+    /// SQLite's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Normal => "normal",
+            Self::Full => "full",
+            Self::Extra => "extra",
+        }
+    }
+}
+
+/// The grid: every number of plans with every subject is a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    /// Sizes of the model, ascending, each once.
+    pub plans: Vec<u32>,
+    /// The strategies that are priced.
+    pub subjects: Vec<StrategyName>,
+    /// The strategy that they are priced against.
+    pub baseline: StrategyName,
+    /// Whether each subject is also measured against itself, which gives the noise floor.
+    pub control: bool,
+}
+
+/// How each fork measures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// Horizon of the projection.
+    pub months: u32,
+    /// Measured pairs a fork.
+    pub previews: u32,
+    /// Pairs before the measured ones; archived, not counted in figures.
+    pub warmup: u32,
+    /// Fresh processes a cell.
+    pub forks: u32,
+    /// Every random order derives from it.
+    pub seed: Seed,
+    /// How the order within a pair is decided.
+    pub order: PairOrder,
+    /// Longest that one answer of the backend may take.
+    pub timeout: Nanos,
+}
+
+/// How the order within a pair is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairOrder {
+    /// Exactly half the pairs each way, randomly permuted.
+    Balanced,
+    /// A fair coin a pair, as in the study.
+    Coin,
+}
+
+impl PairOrder {
+    /// The manifest's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Balanced => "balanced",
+            Self::Coin => "coin",
+        }
+    }
+}
+
+/// How the figures are told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureSettings {
+    /// What the interaction already waits; a difference is also told as a share of it.
+    pub debounce: Nanos,
+    /// Resamples of the pooled bootstrap when the study's own procedure is asked for.
+    pub resamples: u32,
+    /// Differences within ± this margin count as equivalent.
+    pub margin: Nanos,
+    /// Id of the figure that the experiment is about.
+    pub primary: String,
+}
+
+/// Why there is no manifest.
+#[derive(Debug, Error)]
+pub enum ManifestError {
+    /// The file could not be read.
+    #[error("cannot read the manifest {path}: {source}; `preview-cost plan --help` shows an example")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file was read and has faults.
+    #[error("{0}")]
+    Faulty(Faults),
+}
+
+impl Manifest {
+    /// Reads and checks the manifest at `path`.
+    ///
+    /// # Errors
+    /// [`ManifestError::Unreadable`], or [`ManifestError::Faulty`] with every fault of the file.
+    pub fn read(path: &Path) -> Result<Self, ManifestError> {
+        let shown = path.display().to_string();
+        let bytes =
+            std::fs::read(path).map_err(|source| ManifestError::Unreadable { path: shown.clone(), source })?;
+        let text = String::from_utf8(bytes).map_err(|_| ManifestError::Unreadable {
+            path: shown.clone(),
+            source: std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8 text"),
+        })?;
+        Self::parse(&text, &shown).map_err(ManifestError::Faulty)
+    }
+
+    /// Checks a manifest's text; `shown` is the name that stands before each fault.
+    ///
+    /// # Errors
+    /// Every fault of the text.
+    pub fn parse(text: &str, shown: &str) -> Result<Self, Faults> {
+        let (wire, reader) = wire::read(text);
+        check::check(wire, reader).map_err(|faults| Faults::new(shown, faults))
+    }
+}
+
+impl ManifestSource {
+    /// Keeps a text with its digest.
+    pub fn new(text: &str) -> Self {
+        let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { text: text.to_owned(), sha256 }
+    }
+
+    /// The first eight digits of the digest, which stand in a run's directory name.
+    pub fn short(&self) -> &str {
+        &self.sha256[..8]
+    }
+}

@@ -1,0 +1,60 @@
+//! How long a run takes, roughly.
+//!
+//! The costs are nominal, of the order that a small virtual machine shows; a plan measures nothing, and says so. They
+//! serve to tell a minute from an hour.
+
+use super::Cell;
+use crate::manifest::{Backend, Manifest, Server};
+use crate::strategy::StrategyName;
+use crate::units::Nanos;
+
+/// Nominal nanoseconds of one multiplication and sum of the projection.
+const NANOS_PER_COHORT: f64 = 1.3;
+/// Nominal nanoseconds that a row of the model takes to be read back.
+const NANOS_PER_ROW: f64 = 500.0;
+
+struct BackendCosts {
+    start: f64,
+    fork: f64,
+    trip: f64,
+    write: f64,
+}
+
+fn costs(backend: &Backend) -> BackendCosts {
+    match backend {
+        Backend::SqliteMemory => BackendCosts { start: 0.1e9, fork: 50e6, trip: 0.0, write: 20e3 },
+        Backend::SqliteFile { .. } => BackendCosts { start: 0.1e9, fork: 80e6, trip: 0.0, write: 60e3 },
+        Backend::Postgres { server, .. } => BackendCosts {
+            start: match server {
+                Server::Ephemeral { .. } => 2e9,
+                Server::Container { .. } => 8e9,
+                Server::Url(_) => 0.3e9,
+            },
+            fork: 250e6,
+            trip: 100e3,
+            write: 150e3,
+        },
+    }
+}
+
+/// Sum over all forks of all cells, with the start of the backend.
+pub(super) fn run(manifest: &Manifest, cells: &[Cell]) -> Nanos {
+    let costs = costs(&manifest.backend);
+    let pairs = f64::from(manifest.measure.previews) + f64::from(manifest.measure.warmup);
+    let forks: f64 = (cells.iter())
+        .map(|cell| costs.fork + pairs * (preview(&costs, cell, cell.subject) + preview(&costs, cell, cell.baseline)))
+        .sum();
+    Nanos((costs.start + forks * f64::from(manifest.measure.forks)) as i64)
+}
+
+fn preview(costs: &BackendCosts, cell: &Cell, strategy: StrategyName) -> f64 {
+    let cohorts = f64::from(cell.plans) * f64::from(cell.months).powi(2) / 2.0;
+    let compute = cohorts * NANOS_PER_COHORT;
+    match strategy {
+        StrategyName::Copy => compute,
+        StrategyName::Rollback => {
+            let trips = f64::from(strategy.round_trips()) * costs.trip;
+            compute + trips + costs.write + cell.fields() as f64 * NANOS_PER_ROW
+        }
+    }
+}
