@@ -1,5 +1,6 @@
 //! preview-cost: from a manifest to an archived run and its figures.
 
+pub mod archive;
 pub mod backend;
 pub mod environment;
 pub mod manifest;

@@ -1,0 +1,137 @@
+//! What can go wrong with a run on disk.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why something could not be written.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The system refused.
+    #[error("cannot write {path}: {source}{}", hint(source))]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A table could not be encoded.
+    #[error("cannot encode table {table}: {message}")]
+    Encode {
+        /// The table.
+        table: &'static str,
+        /// What the library said.
+        message: String,
+    },
+    /// A part that was written could not be read back while the run was sealed.
+    #[error("cannot seal the run: {0}")]
+    Parts(#[from] ReadError),
+}
+
+fn hint(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            "; make room: what was measured before is on disk"
+        }
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            "; make the directory writable, or name another with --results"
+        }
+        _ => "",
+    }
+}
+
+impl WriteError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// Why a run could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It is not a run.
+    #[error("{path} is not a run: it has no {missing}; name a directory under results/")]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+        /// The file that every run has.
+        missing: String,
+    },
+    /// The system refused.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file is not what SHA256SUMS says.
+    #[error("{path} is damaged or was changed: its SHA-256 is not the one in SHA256SUMS; fetch the run again")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// SHA256SUMS names a file that is not there, or the other way round.
+    #[error("{path} {problem}; fetch the run again")]
+    Inventory {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// SHA256SUMS itself can't be understood.
+    #[error("{path}:{line}: not a line of sha256sum")]
+    Sums {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+    },
+    /// A Parquet file can't be decoded.
+    #[error("{path} is not a readable Parquet file: {message}")]
+    Decode {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        message: String,
+    },
+    /// A table does not have the columns of its schema.
+    #[error("{path}: {problem}")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The archive was written by a program of another major version.
+    #[error("{path} has schema version {found}, and this program reads {reads}.x; use a version of preview-cost that reads it")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+        /// The major version that this program reads.
+        reads: u32,
+    },
+    /// A file belongs to another run.
+    #[error("{path} belongs to run {found}, not to {expected}; fetch the run again")]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+        /// The run that it names.
+        found: String,
+        /// The run that it lies in.
+        expected: String,
+    },
+    /// A value is not one of those that the schema allows.
+    #[error("{path}, row {row}: {problem}")]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// From 0.
+        row: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}

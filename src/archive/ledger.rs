@@ -1,0 +1,105 @@
+//! The ledger: one line for each start and each end of a run, so that a run that was aborted, or that came out badly,
+//! can't vanish unseen.
+//!
+//! Each line names the SHA-256 of the line before it. That shows later alteration or removal of a line; it does not
+//! show a ledger that was made up as a whole.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use chrono::{SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::error::WriteError;
+use super::sums::hex;
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LedgerState {
+    /// The manifest is on disk; the first fork may start.
+    Started,
+    /// Sealed.
+    Finished,
+    /// Broke off; what was measured is on disk.
+    Failed,
+    /// Broken off by the user; what was measured is on disk.
+    Interrupted,
+}
+
+/// One line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    seq: u64,
+    previous: Option<String>,
+    at: String,
+    run: String,
+    manifest_sha256: String,
+    state: LedgerState,
+}
+
+/// `LEDGER.jsonl` of a results directory.
+pub struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    /// The ledger of a results directory; it is made with the first line.
+    pub fn of(results: &Path) -> Self {
+        Self { path: results.join("LEDGER.jsonl") }
+    }
+
+    /// Adds a line, durably. Two runs at once take turns.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<(), WriteError> {
+        self.add(run, manifest_sha256, state).map_err(WriteError::io(&self.path))
+    }
+
+    fn add(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> std::io::Result<()> {
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
+        file.lock()?;
+        let mut text = String::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.read_to_string(&mut text)?;
+        let last = text.lines().last();
+        let entry = Entry {
+            seq: text.lines().count() as u64,
+            previous: last.map(|line| hex(&Sha256::digest(line.as_bytes()))),
+            at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+            run: run.to_owned(),
+            manifest_sha256: manifest_sha256.to_owned(),
+            state,
+        };
+        // A crash may have left half a line; it stays, chained like any other.
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let line = format!("{gap}{}\n", serde_json::to_string(&entry)?);
+        file.write_all(line.as_bytes())?;
+        File::sync_all(&file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_chained_and_a_torn_one_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::of(directory.path());
+        ledger.append("a", "m", LedgerState::Started).unwrap();
+        let path = directory.path().join("LEDGER.jsonl");
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"seq\":1,").unwrap();
+        ledger.append("b", "m", LedgerState::Started).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        let first: Entry = serde_json::from_str(lines[0]).unwrap();
+        let last: Entry = serde_json::from_str(lines[2]).unwrap();
+        assert_eq!((first.seq, first.previous), (0, None));
+        assert_eq!((last.seq, last.previous), (2, Some(hex(&Sha256::digest(lines[1].as_bytes())))));
+    }
+}

@@ -1,0 +1,35 @@
+//! A run on disk: the only room that knows Parquet.
+//!
+//! ```text
+//! results/LEDGER.jsonl           one line a start and an end, each chained to the one before
+//! results/<run>/
+//!   manifest.toml                the manifest, verbatim
+//!   manifest.parquet             the resolved manifest, program and source identity
+//!   environment.parquet          facts about machine, build and server, at start and end
+//!   cells.parquet  forks.parquet  pairs.parquet
+//!   SHA256SUMS                   written last: a run with it is sealed
+//!   parts/                       only while running: one durable part a fork
+//! ```
+//!
+//! Each part is durable (written, flushed, renamed) before the next fork starts, so a crash loses at most the fork in
+//! progress. [`Archive::open`] reads sealed and unsealed runs alike and says which it is.
+
+mod codec;
+mod convert;
+mod durable;
+mod error;
+mod ledger;
+mod read;
+mod rows;
+mod schema;
+mod sums;
+mod write;
+
+pub use error::{ReadError, WriteError};
+pub use ledger::{Ledger, LedgerState};
+pub use read::{Archive, Completeness};
+pub use rows::{
+    CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When,
+};
+pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
+pub use write::{RunIdentity, RunWriter};

@@ -1,0 +1,214 @@
+//! The rows of a run as the rest of the program sees them, typed and with units.
+//!
+//! Workers produce [`PairRow`]s and a [`ForkRow`]; analysis reads [`ForkPairs`]. How they lie on disk is the schema's
+//! business.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
+
+/// Which part of a fork a pair belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Before the measured pairs; archived, not counted.
+    Warmup,
+    /// Counted.
+    Measured,
+}
+
+/// How a pair ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairStatus {
+    /// Both sides answered, and the same.
+    Ok,
+    /// Both sides answered, and not the same.
+    Mismatch,
+    /// A side did not answer in time.
+    Timeout,
+    /// A side gave no answer.
+    Failed,
+}
+
+/// How a fork ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkStatus {
+    /// Every planned pair was tried.
+    Ok,
+    /// It broke off.
+    Failed,
+}
+
+macro_rules! words {
+    ($type:ident { $($variant:ident => $word:literal),+ }) => {
+        impl $type {
+            /// The word that stands in the archive.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// The value that a word of the archive stands for.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words!(Phase { Warmup => "warmup", Measured => "measured" });
+words!(PairStatus { Ok => "ok", Mismatch => "mismatch", Timeout => "timeout", Failed => "failed" });
+words!(ForkStatus { Ok => "ok", Failed => "failed" });
+
+/// One side of a pair.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SideRow {
+    /// When it started, since the fork's clock began; `None` if it was not tried.
+    pub start: Option<Nanos>,
+    /// How long it took; `None` if it gave no answer.
+    pub time: Option<Nanos>,
+    /// Digest of its answer.
+    pub answer: Option<String>,
+}
+
+/// One pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairRow {
+    /// Which of several concurrent previewers.
+    pub previewer: u32,
+    /// Place within the phase.
+    pub pair: PairIndex,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// Whether the subject came first.
+    pub subject_first: bool,
+    /// The drag's growth delta.
+    pub delta: f64,
+    /// The subject's side.
+    pub subject: SideRow,
+    /// The baseline's side.
+    pub baseline: SideRow,
+    /// How it ended.
+    pub status: PairStatus,
+    /// Why it did not end well.
+    pub reason: Option<String>,
+}
+
+/// One fork.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkRow {
+    /// Its cell.
+    pub cell: CellIndex,
+    /// Its place within the cell.
+    pub fork: ForkIndex,
+    /// Its place within the run.
+    pub position: u32,
+    /// The process that measured it.
+    pub pid: u32,
+    /// Wall clock at its start, nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: i64,
+    /// Wall clock at its end, nanoseconds since 1970-01-01 UTC.
+    pub ended_unix_ns: i64,
+    /// How it ended.
+    pub status: ForkStatus,
+    /// Why it broke off.
+    pub reason: Option<String>,
+    /// Pairs that the manifest asks for, warm-up included.
+    pub pairs_planned: u32,
+    /// Pairs that were recorded.
+    pub pairs_recorded: u32,
+    /// Measured pairs with status ok.
+    pub pairs_ok: u32,
+    /// Nearest-rank medians over measured ok pairs: subject, baseline, difference.
+    pub medians: Option<[Nanos; 3]>,
+    /// Smallest step of the clock that was seen.
+    pub clock_resolution: Nanos,
+    /// Median cost of reading the clock.
+    pub clock_overhead: Nanos,
+    /// Median of empty round trips before the first pair; `None` in process.
+    pub distance_before: Option<Nanos>,
+    /// Median of empty round trips after the last pair; `None` in process.
+    pub distance_after: Option<Nanos>,
+    /// Bytes of the model's table or database before the first pair.
+    pub table_bytes_start: i64,
+    /// The same after the last pair; `None` if it could not be read.
+    pub table_bytes_end: Option<i64>,
+    /// Dead tuples before the first pair; `None` on SQLite.
+    pub dead_tuples_start: Option<i64>,
+    /// The same after the last pair.
+    pub dead_tuples_end: Option<i64>,
+    /// Autovacuum runs on the table during the fork; `None` on SQLite.
+    pub autovacuums: Option<i64>,
+    /// Whether the stored model was as it was seeded; `None` if it could not be read.
+    pub model_intact: Option<bool>,
+}
+
+/// The pairs of one fork, as columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkPairs {
+    /// The fork's cell.
+    pub cell: CellIndex,
+    /// The fork.
+    pub fork: ForkIndex,
+    /// Its pairs, warm-up first, in the order in which they ran.
+    pub pairs: Vec<PairRow>,
+}
+
+/// One cell as it was archived. Strategies are words here: an archive may hold ones that this program does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CellRow {
+    /// Its place in the plan.
+    pub cell: CellIndex,
+    /// Its name in figure ids.
+    pub id: String,
+    /// Whether it measures the subject against itself.
+    pub is_control: bool,
+    /// Where the model lives.
+    pub backend: String,
+    /// Plans in the model.
+    pub plans: u32,
+    /// Horizon of the projection.
+    pub months: u32,
+    /// Rows of the model.
+    pub fields: u64,
+    /// The strategy that is priced.
+    pub subject: String,
+    /// The strategy that it is priced against.
+    pub baseline: String,
+    /// Round trips that the subject takes beyond the baseline; `None` in process.
+    pub round_trips: Option<i64>,
+}
+
+/// One resolved value of the manifest, or a fact about the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Part of the manifest, or `run`, `program`.
+    pub section: String,
+    /// Name within the section.
+    pub key: String,
+    /// Value as text.
+    pub value: String,
+    /// Unit; empty where there is none.
+    pub unit: String,
+}
+
+/// When a fact was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Before the first fork.
+    Start,
+    /// After the last fork.
+    End,
+}
+
+words!(When { Start => "start", End => "end" });
+
+/// A fact and when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FactRow {
+    /// Start or end of the run.
+    pub when: When,
+    /// The fact.
+    pub fact: crate::environment::Fact,
+}

@@ -1,0 +1,205 @@
+//! The tables of a run: names, types, units, encodings and what each column means.
+//!
+//! These definitions are the single source for the writer, the reader's checks and the metadata inside the files.
+//! Integers are signed 64-bit, since other tools read unsigned ones badly; units stand in the names.
+//!
+//! # Versions
+//! A reader reads every archive of its own major version. A minor version adds columns that may be null.
+//! * 1.0: manifest, environment, cells, forks, pairs.
+
+/// Version of the tables below, `major.minor`.
+pub const SCHEMA_VERSION: &str = "1.0";
+/// The major version that this program reads.
+pub const SCHEMA_MAJOR: u32 = 1;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Signed 64-bit integer.
+    Integer,
+    /// IEEE double.
+    Float,
+    /// True or false.
+    Boolean,
+    /// UTF-8 text.
+    Text,
+}
+
+/// How a column's values are laid out, chosen by measuring: times pack as differences, repeated values as a dictionary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coding {
+    /// `DELTA_BINARY_PACKED`.
+    Delta,
+    /// Dictionary with run lengths.
+    Dictionary,
+    /// Plain values.
+    Plain,
+}
+
+/// One column.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Name, with the unit where it has one.
+    pub name: &'static str,
+    /// Type of the values.
+    pub kind: Kind,
+    /// Whether a value may be missing; the description says when.
+    pub nullable: bool,
+    /// Unit; empty where there is none.
+    pub unit: &'static str,
+    /// What it means.
+    pub description: &'static str,
+    /// Layout on disk.
+    pub coding: Coding,
+}
+
+/// One table, a Parquet file of the same name.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Name without `.parquet`.
+    pub name: &'static str,
+    /// Columns, in order.
+    pub columns: &'static [Column],
+}
+
+impl Table {
+    /// The file's name.
+    pub fn file_name(&self) -> String {
+        format!("{}.parquet", self.name)
+    }
+}
+
+const fn text(name: &'static str, description: &'static str) -> Column {
+    Column { name, kind: Kind::Text, nullable: false, unit: "", description, coding: Coding::Dictionary }
+}
+
+const fn integer(name: &'static str, unit: &'static str, description: &'static str) -> Column {
+    Column { name, kind: Kind::Integer, nullable: false, unit, description, coding: Coding::Delta }
+}
+
+const fn nullable(column: Column) -> Column {
+    Column { nullable: true, ..column }
+}
+
+/// Every table of a run, in the order in which DESIGN lists them.
+pub const TABLES: [&Table; 5] = [&MANIFEST, &ENVIRONMENT, &CELLS, &FORKS, &PAIRS];
+
+/// The resolved manifest and what ran it, as long rows.
+pub(super) const MANIFEST: Table = Table {
+    name: "manifest",
+    columns: &[
+        text("section", "part of the manifest, or `run`, `program`"),
+        text("key", "name within the section"),
+        text("value", "value as text; defaults are filled in"),
+        text("unit", "unit of a numeric value; empty where there is none"),
+    ],
+};
+
+/// Facts about machine, build and server.
+pub(super) const ENVIRONMENT: Table = Table {
+    name: "environment",
+    columns: &[
+        text("when", "`start` or `end` of the run"),
+        text("scope", "what the fact is about: host, build, server, provision, sqlite"),
+        text("key", "name within the scope"),
+        nullable(text("value", "value as text; null unless the status is ok")),
+        nullable(text("unit", "unit of a numeric value; null where there is none")),
+        text("status", "ok, absent (this machine has none), denied (not readable), masked (hidden on purpose)"),
+        text("source", "where it was read"),
+    ],
+};
+
+/// The cells of the plan.
+pub(super) const CELLS: Table = Table {
+    name: "cells",
+    columns: &[
+        integer("cell", "", "place in the plan, from 0; pairs and forks refer to it"),
+        text("id", "name in figure ids"),
+        text("kind", "comparison, or control: the subject against itself"),
+        text("backend", "where the model lives"),
+        integer("plans", "", "plans in the model"),
+        integer("months", "", "horizon of the projection"),
+        integer("fields", "", "rows of the model"),
+        text("subject", "the strategy that is priced"),
+        text("baseline", "the strategy that it is priced against"),
+        nullable(integer("round_trips", "", "round trips that the subject takes beyond the baseline; null in process")),
+    ],
+};
+
+/// The forks that were measured.
+pub(super) const FORKS: Table = Table {
+    name: "forks",
+    columns: &[
+        integer("cell", "", "the fork's cell"),
+        integer("fork", "", "place within the cell, from 0"),
+        integer("position", "", "place within the run, from 0"),
+        integer("pid", "", "process that measured it"),
+        integer("started_unix_ns", "ns", "wall clock at the fork's start, since 1970-01-01 UTC"),
+        integer("ended_unix_ns", "ns", "wall clock at the fork's end, since 1970-01-01 UTC"),
+        text("status", "ok, or failed: the fork broke off"),
+        nullable(text("reason", "why it broke off; null when ok")),
+        integer("pairs_planned", "", "pairs that the manifest asks for, warm-up included"),
+        integer("pairs_recorded", "", "rows of this fork in `pairs`"),
+        integer("pairs_ok", "", "measured pairs with status ok"),
+        nullable(integer("subject_median_ns", "ns", "nearest-rank median over measured ok pairs, as the fork saw it")),
+        nullable(integer("baseline_median_ns", "ns", "nearest-rank median over measured ok pairs, as the fork saw it")),
+        nullable(integer(
+            "difference_median_ns",
+            "ns",
+            "nearest-rank median of subject minus baseline over measured ok pairs, as the fork saw it",
+        )),
+        integer("clock_resolution_ns", "ns", "smallest step of the clock that was seen"),
+        integer("clock_overhead_ns", "ns", "median cost of reading the clock"),
+        nullable(integer("distance_before_ns", "ns", "median of 200 empty round trips before; null in process")),
+        nullable(integer("distance_after_ns", "ns", "median of 200 empty round trips after; null in process")),
+        integer("table_bytes_start", "bytes", "size of the model's table (PostgreSQL) or database (SQLite) before"),
+        nullable(integer("table_bytes_end", "bytes", "the same after the last pair; null if it could not be read")),
+        nullable(integer("dead_tuples_start", "", "dead tuples that PostgreSQL counts before; null on SQLite")),
+        nullable(integer("dead_tuples_end", "", "the same after the last pair")),
+        nullable(integer("autovacuums", "", "times that PostgreSQL vacuumed the table by itself; null on SQLite")),
+        nullable(Column {
+            name: "model_intact",
+            kind: Kind::Boolean,
+            nullable: true,
+            unit: "",
+            description: "whether the stored model, read back at the end, equals what was seeded; null if not reached",
+            coding: Coding::Plain,
+        }),
+    ],
+};
+
+/// Every pair, in the order of cell, fork, phase and pair; nothing is left out.
+pub(super) const PAIRS: Table = Table {
+    name: "pairs",
+    columns: &[
+        integer("cell", "", "the pair's cell"),
+        integer("fork", "", "the pair's fork"),
+        integer("previewer", "", "which of several concurrent previewers; 0 where there is one"),
+        integer("pair", "", "place within the phase, from 0"),
+        text("phase", "warmup or measured"),
+        Column {
+            name: "subject_first",
+            kind: Kind::Boolean,
+            nullable: false,
+            unit: "",
+            description: "whether the subject came first in this pair",
+            coding: Coding::Plain,
+        },
+        Column {
+            name: "delta",
+            kind: Kind::Float,
+            nullable: false,
+            unit: "1/month",
+            description: "the drag's growth delta",
+            coding: Coding::Dictionary,
+        },
+        nullable(integer("subject_start_ns", "ns", "start of the subject, since the fork's clock began; null if not tried")),
+        nullable(integer("subject_ns", "ns", "time of the subject's preview; null if it gave no answer")),
+        nullable(integer("baseline_start_ns", "ns", "start of the baseline, since the fork's clock began; null if not tried")),
+        nullable(integer("baseline_ns", "ns", "time of the baseline's preview; null if it gave no answer")),
+        nullable(text("subject_answer", "digest of the subject's answer, 32 hexadecimal digits")),
+        nullable(text("baseline_answer", "digest of the baseline's answer, 32 hexadecimal digits")),
+        text("status", "ok, mismatch (answers differ), timeout, failed"),
+        nullable(text("reason", "why the status is not ok")),
+    ],
+};

@@ -1,0 +1,61 @@
+//! SHA256SUMS: what `sha256sum --check` understands.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::ReadError;
+
+/// Name of the file that seals a run.
+pub(super) const SUMS: &str = "SHA256SUMS";
+
+/// SHA-256 of a file, lower-case hexadecimal.
+pub(super) fn sha256_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hash.update(&buffer[..read]),
+        }
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Lines for the named files of a directory, in the order given.
+pub(super) fn lines(directory: &Path, names: &[String]) -> io::Result<String> {
+    names.iter().map(|name| Ok(format!("{}  {name}\n", sha256_of(&directory.join(name))?))).collect()
+}
+
+/// Checks every file that a sums file names; gives their names.
+pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
+    let directory = sums.parent().unwrap_or(Path::new("."));
+    let text = std::fs::read_to_string(sums).map_err(|source| ReadError::Io { path: sums.to_owned(), source })?;
+    let mut names = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let malformed = || ReadError::Sums { path: sums.to_owned(), line: index + 1 };
+        let (expected, name) = line.split_once("  ").ok_or_else(malformed)?;
+        if expected.len() != 64 || name.is_empty() || name.contains(['/', '\\']) {
+            return Err(malformed());
+        }
+        let path = directory.join(name);
+        match sha256_of(&path) {
+            Ok(actual) if actual == expected => names.push(name.to_owned()),
+            Ok(_) => return Err(ReadError::Changed { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
+            Err(source) => return Err(ReadError::Io { path, source }),
+        }
+    }
+    Ok(names)
+}
+
+fn missing(path: PathBuf) -> ReadError {
+    ReadError::Inventory { path, problem: "is missing, and SHA256SUMS names it" }
+}

@@ -1,0 +1,184 @@
+//! Writing a run: first what will be done, then a durable part a fork, then the seal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+
+use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
+use super::durable;
+use super::error::WriteError;
+use super::ledger::{Ledger, LedgerState};
+use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting};
+use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
+use super::sums::{self, SUMS};
+
+/// Names under which a second run of the same second may still be stored.
+const NAMES_TRIED: u32 = 100;
+
+/// What a run is of.
+#[derive(Debug, Clone)]
+pub struct RunIdentity<'a> {
+    /// The experiment's name.
+    pub name: &'a str,
+    /// The manifest, verbatim.
+    pub manifest_text: &'a str,
+    /// SHA-256 of the manifest.
+    pub manifest_sha256: &'a str,
+    /// When the run starts.
+    pub started: DateTime<Utc>,
+}
+
+/// A run that is being written.
+pub struct RunWriter {
+    directory: PathBuf,
+    identity: FileIdentity,
+    ledger: Ledger,
+    facts: Vec<FactRow>,
+    parts: Vec<ForkRow>,
+}
+
+impl RunWriter {
+    /// Makes the run's directory under `results` and puts the manifest there, durably.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn create(results: &Path, of: &RunIdentity<'_>) -> Result<Self, WriteError> {
+        fs::create_dir_all(results).map_err(WriteError::io(results))?;
+        let short = &of.manifest_sha256[..8];
+        let stem = format!("{}-{}-{short}", of.started.format("%Y%m%dT%H%M%SZ"), of.name);
+        let (run, directory) = free_directory(results, &stem)?;
+        let parts = directory.join("parts");
+        fs::create_dir(&parts).map_err(WriteError::io(&parts))?;
+        durable::write(&directory.join("manifest.toml"), of.manifest_text.as_bytes())?;
+        durable::sync_directory(results)?;
+        Ok(Self {
+            directory,
+            identity: FileIdentity { run, manifest_sha256: of.manifest_sha256.to_owned() },
+            ledger: Ledger::of(results),
+            facts: Vec::new(),
+            parts: Vec::new(),
+        })
+    }
+
+    /// Takes a run back that was never announced, because its backend could not be made ready: nothing was measured.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn withdraw(self) -> Result<(), WriteError> {
+        fs::remove_dir_all(&self.directory).map_err(WriteError::io(&self.directory))
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The run's id, which is the directory's name.
+    pub fn run(&self) -> &str {
+        &self.identity.run
+    }
+
+    /// Forks whose parts are durable.
+    pub fn parts_written(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Writes down what will be measured and on what, then enters the start into the ledger. No fork may start before.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn announce(
+        &mut self,
+        settings: &[Setting],
+        cells: &[CellRow],
+        facts: Vec<FactRow>,
+    ) -> Result<(), WriteError> {
+        self.table(&MANIFEST, Setting::frame(settings))?;
+        self.table(&CELLS, CellRow::frame(cells))?;
+        self.facts = facts;
+        self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
+        self.ledger(LedgerState::Started)
+    }
+
+    /// Stores a fork, durably.
+    ///
+    /// # Errors
+    /// What the system says; the forks before are on disk.
+    pub fn part(&mut self, fork: ForkRow, pairs: &[PairRow]) -> Result<(), WriteError> {
+        let parts = self.directory.join("parts");
+        let [pairs_name, fork_name, sums_name] = part_names(fork.position);
+        let encoded = codec::encode(&self.identity, PairRow::frame(fork.cell, fork.fork, pairs))?;
+        durable::write(&parts.join(&pairs_name), &encoded)?;
+        let encoded = codec::encode(&self.identity, ForkRow::frame(std::slice::from_ref(&fork)))?;
+        durable::write(&parts.join(&fork_name), &encoded)?;
+        let lines = sums::lines(&parts, &[pairs_name, fork_name]).map_err(WriteError::io(&parts))?;
+        durable::write(&parts.join(&sums_name), lines.as_bytes())?;
+        self.parts.push(fork);
+        Ok(())
+    }
+
+    /// Merges the parts, adds the facts at the end, and seals the run.
+    ///
+    /// # Errors
+    /// What the system says; until the seal is written, the parts stay.
+    pub fn seal(mut self, facts: Vec<FactRow>) -> Result<PathBuf, WriteError> {
+        self.facts.extend(facts);
+        self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
+        self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
+        self.table(&FORKS, ForkRow::frame(&self.parts))?;
+        self.merge_pairs()?;
+        let mut names: Vec<String> = super::TABLES.iter().map(|table| table.file_name()).collect();
+        names.push("manifest.toml".to_owned());
+        names.sort();
+        let lines = sums::lines(&self.directory, &names).map_err(WriteError::io(&self.directory))?;
+        durable::write(&self.directory.join(SUMS), lines.as_bytes())?;
+        let parts = self.directory.join("parts");
+        fs::remove_dir_all(&parts).map_err(WriteError::io(&parts))?;
+        self.ledger(LedgerState::Finished)?;
+        Ok(self.directory)
+    }
+
+    /// Enters into the ledger where the run stands.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn ledger(&self, state: LedgerState) -> Result<(), WriteError> {
+        self.ledger.append(&self.identity.run, &self.identity.manifest_sha256, state)
+    }
+
+    fn table(&self, table: &'static Table, frame: Frame) -> Result<(), WriteError> {
+        durable::write(&self.directory.join(table.file_name()), &codec::encode(&self.identity, frame)?)
+    }
+
+    fn merge_pairs(&self) -> Result<(), WriteError> {
+        let path = self.directory.join(PAIRS.file_name());
+        durable::write_with(&path, |file| {
+            let mut writer = TableWriter::new(&PAIRS, &self.identity, file)?;
+            for fork in &self.parts {
+                let part = self.directory.join("parts").join(&part_names(fork.position)[0]);
+                writer.append(TableReader::open(&PAIRS, &part)?.all()?)?;
+            }
+            writer.finish().map(drop)
+        })
+    }
+}
+
+/// File names of a part: pairs, fork row, and the sums that make it count.
+pub(super) fn part_names(position: u32) -> [String; 3] {
+    ["pairs.parquet", "fork.parquet", "sums"].map(|kind| format!("{position:05}.{kind}"))
+}
+
+/// A directory that did not exist: the stem, or the stem with a number where two runs start in one second.
+fn free_directory(results: &Path, stem: &str) -> Result<(String, PathBuf), WriteError> {
+    for attempt in 1..=NAMES_TRIED {
+        let run = if attempt == 1 { stem.to_owned() } else { format!("{stem}-{attempt}") };
+        let directory = results.join(&run);
+        match fs::create_dir(&directory) {
+            Ok(()) => return Ok((run, directory)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < NAMES_TRIED => {}
+            Err(error) => return Err(WriteError::io(&directory)(error)),
+        }
+    }
+    unreachable!("the last attempt returns")
+}
