@@ -6,6 +6,7 @@ pub mod environment;
 pub mod manifest;
 pub mod nearest_rank;
 pub mod plan;
+pub mod run;
 pub mod strategy;
 pub mod units;
 pub mod workload;

@@ -1,0 +1,21 @@
+//! Measuring: a supervisor that spawns one worker a fork, and the worker that measures.
+//!
+//! Supervisor and workers are the same executable. A worker is a fresh process, measures one cell once, and hands its
+//! rows over when the last pair is done; the supervisor stores them durably before it starts the next. Only one worker
+//! measures at a time, and the supervisor opens no connection meanwhile.
+
+mod attendant;
+mod clock;
+mod describe;
+mod measure;
+mod on_postgres;
+mod on_sqlite;
+pub mod protocol;
+mod stand;
+mod supervisor;
+mod worker;
+
+pub use attendant::ForkFailure;
+pub use stand::StandError;
+pub use supervisor::{Interrupt, Observer, RunError, Summary, Supervisor};
+pub use worker::main as worker_main;

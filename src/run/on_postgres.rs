@@ -1,0 +1,64 @@
+//! One fork on PostgreSQL: a fresh table in the run's schema, the pairs over one connection, the checks.
+//!
+//! The control connection that makes the table and reads the server's counters is closed while pairs are measured.
+
+use std::time::Duration;
+
+use super::protocol::ForkOrder;
+use super::worker::{Conditions, Fork, Stage};
+use crate::backend::BackendError;
+use crate::backend::postgres::{Control, PostgresSession, TableState, Target};
+use crate::strategy;
+use crate::workload::Workload;
+
+/// Runs the fork that `order` describes, on `target`, in `schema`.
+pub(super) fn run(
+    order: &ForkOrder,
+    target: &Target,
+    schema: &str,
+    fork: &mut Fork<'_>,
+) -> Result<(), BackendError> {
+    let workload = Workload::new(order.cell.plans, order.cell.months);
+    let before = set_up(target, schema, &workload)?;
+    let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
+    let mut session = PostgresSession::connect(target, schema, timeout)?;
+    let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
+    let baseline = strategy::on_postgres(order.cell.baseline, &mut session, &workload)?;
+    fork.measure(&workload, &mut session, subject, baseline);
+    session.close();
+    // A server that went away mid-fork can't be asked: the fork's row says what broke off, and these stay unknown.
+    fork.conditions = match look_back(target, schema, &workload) {
+        Ok((end, intact)) => Conditions { start: stage(&before), end: Some(stage(&end)), intact: Some(intact) },
+        Err(error) => {
+            fork.broken_off(format!("the stored model could not be read back: {error}"));
+            Conditions { start: stage(&before), end: None, intact: None }
+        }
+    };
+    Ok(())
+}
+
+fn set_up(target: &Target, schema: &str, workload: &Workload) -> Result<TableState, BackendError> {
+    let mut control = Control::connect(target)?;
+    let rows: Vec<(String, f64)> = workload.rows().map(|(name, value)| (name.to_owned(), value)).collect();
+    control.create_model(schema, &rows)?;
+    Ok(control.table_state(schema)?)
+}
+
+fn look_back(target: &Target, schema: &str, workload: &Workload) -> Result<(TableState, bool), BackendError> {
+    let mut control = Control::connect(target)?;
+    let state = control.table_state(schema)?;
+    let mut reader = workload.reader();
+    let complete = control.read_model(schema)?.iter().try_for_each(|(name, value)| reader.accept(name, *value));
+    let stored = complete.and_then(|()| reader.finish());
+    let intact = stored.is_ok_and(|stored| stored.same_bits(workload.stored()));
+    control.drop_model(schema)?;
+    Ok((state, intact))
+}
+
+fn stage(state: &TableState) -> Stage {
+    Stage {
+        table_bytes: state.table_bytes,
+        dead_tuples: Some(state.dead_tuples),
+        autovacuums: Some(state.autovacuums),
+    }
+}

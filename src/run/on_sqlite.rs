@@ -1,0 +1,52 @@
+//! One fork on SQLite: a fresh database, the pairs, the checks.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::protocol::{ForkOrder, Place};
+use super::worker::{Conditions, Fork, Stage};
+use crate::backend::BackendError;
+use crate::backend::sqlite::{SqliteSession, SqliteState};
+use crate::strategy;
+use crate::workload::Workload;
+
+/// Runs the fork that `order` describes, on the place that it names.
+pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendError> {
+    let workload = Workload::new(order.cell.plans, order.cell.months);
+    let mut session = open(order)?;
+    session.create_model(&workload)?;
+    let before = session.state()?;
+    let subject = strategy::on_sqlite(order.cell.subject, &mut session, &workload)?;
+    let baseline = strategy::on_sqlite(order.cell.baseline, &mut session, &workload)?;
+    fork.measure(&workload, &mut session, subject, baseline);
+    let intact = session.read_model(&workload).is_ok_and(|stored| stored.same_bits(workload.stored()));
+    fork.conditions = Conditions { start: stage(&before), end: Some(stage(&session.state()?)), intact: Some(intact) };
+    drop(session);
+    if let Place::SqliteFile { path, .. } = &order.place {
+        remove(path);
+    }
+    Ok(())
+}
+
+fn open(order: &ForkOrder) -> Result<SqliteSession, BackendError> {
+    match &order.place {
+        Place::SqliteFile { path, journal_mode, synchronous } => {
+            let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
+            SqliteSession::on_file(path, journal_mode, synchronous, timeout)
+        }
+        Place::SqliteMemory | Place::Postgres { .. } => SqliteSession::in_memory(),
+    }
+}
+
+fn stage(state: &SqliteState) -> Stage {
+    Stage { table_bytes: state.database_bytes, dead_tuples: None, autovacuums: None }
+}
+
+/// Removes the database's files; the run's scratch directory goes as a whole at the end, whatever is left here.
+fn remove(path: &Path) {
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let _ = std::fs::remove_file(name);
+    }
+}

@@ -1,0 +1,149 @@
+//! The backend made ready for a run, and put away after it.
+//!
+//! Whatever the run creates outside its own directory is created here: a server of its own, or a schema on somebody
+//! else's. Nothing else is touched.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::protocol::Place;
+use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
+use crate::backend::provision::{Order, ProvisionError, Provisioned};
+use crate::backend::sqlite;
+use crate::environment::Fact;
+use crate::manifest::{Backend, JournalMode, Server, Synchronous, UnsetVariable, UrlTemplate};
+
+/// Why the backend could not be made ready.
+#[derive(Debug, Error)]
+pub enum StandError {
+    /// A server of the run's own could not be started.
+    #[error(transparent)]
+    Provision(#[from] ProvisionError),
+    /// The URL names a variable that is not set.
+    #[error(transparent)]
+    Variable(#[from] UnsetVariable),
+    /// The URL can't be understood.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The server can't be used.
+    #[error(transparent)]
+    Server(#[from] PgError),
+    /// The scratch directory of an SQLite file could not be made.
+    #[error("cannot make {path}: {source}")]
+    Scratch {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// A backend that is ready.
+pub(super) enum Stand {
+    SqliteMemory,
+    SqliteFile { scratch: PathBuf, journal_mode: JournalMode, synchronous: Synchronous },
+    Postgres { target: Target, schema: String, provisioned: Option<Provisioned> },
+}
+
+impl Stand {
+    /// Starts what must be started and creates the run's schema.
+    pub fn make_ready(
+        backend: &Backend,
+        exe: &Path,
+        run_directory: &Path,
+        run: &str,
+        stage: &mut dyn FnMut(&str),
+    ) -> Result<Self, StandError> {
+        match backend {
+            Backend::SqliteMemory => Ok(Self::SqliteMemory),
+            Backend::SqliteFile { journal_mode, synchronous } => {
+                let scratch = run_directory.join("scratch");
+                std::fs::create_dir(&scratch)
+                    .map_err(|source| StandError::Scratch { path: scratch.clone(), source })?;
+                Ok(Self::SqliteFile { scratch, journal_mode: *journal_mode, synchronous: *synchronous })
+            }
+            Backend::Postgres { server, schema } => {
+                let schema = schema.clone().unwrap_or_else(|| fresh_schema(run));
+                let (target, provisioned) = reach(server, exe, stage)?;
+                let mut control = Control::connect(&target)?;
+                control.require_supported()?;
+                control.create_schema(&schema)?;
+                Ok(Self::Postgres { target, schema, provisioned })
+            }
+        }
+    }
+
+    /// Where the worker at a place of the run finds its backend.
+    pub fn place(&self, position: u32) -> Place {
+        match self {
+            Self::SqliteMemory => Place::SqliteMemory,
+            Self::SqliteFile { scratch, journal_mode, synchronous } => Place::SqliteFile {
+                path: scratch.join(format!("{position:05}.sqlite")),
+                journal_mode: journal_mode.as_str().to_owned(),
+                synchronous: synchronous.as_str().to_owned(),
+            },
+            Self::Postgres { target, schema, .. } => {
+                Place::Postgres { target: target.clone(), schema: schema.clone() }
+            }
+        }
+    }
+
+    /// Facts about the backend as it is now.
+    pub fn facts(&self) -> Result<Vec<Fact>, StandError> {
+        match self {
+            Self::SqliteMemory | Self::SqliteFile { .. } => {
+                Ok(vec![Fact::known("sqlite", "version", sqlite::library_version(), "sqlite3_libversion")])
+            }
+            Self::Postgres { target, provisioned, .. } => {
+                let mut facts = provisioned.as_ref().map(|server| server.facts().to_vec()).unwrap_or_default();
+                facts.extend(Control::connect(target)?.server_facts()?);
+                Ok(facts)
+            }
+        }
+    }
+
+    /// Removes what was created. A server of the run's own goes as a whole.
+    pub fn put_away(self) -> Result<(), StandError> {
+        match self {
+            Self::SqliteMemory => Ok(()),
+            Self::SqliteFile { scratch, .. } => {
+                std::fs::remove_dir_all(&scratch).map_err(|source| StandError::Scratch { path: scratch, source })
+            }
+            Self::Postgres { provisioned: Some(server), .. } => Ok(server.stop()?),
+            Self::Postgres { target, schema, provisioned: None } => {
+                Ok(Control::connect(&target)?.drop_schema(&schema)?)
+            }
+        }
+    }
+}
+
+fn reach(
+    server: &Server,
+    exe: &Path,
+    stage: &mut dyn FnMut(&str),
+) -> Result<(Target, Option<Provisioned>), StandError> {
+    let order = match server {
+        Server::Url(template) => return Ok((at_url(template)?, None)),
+        Server::Ephemeral { settings } => Order::Ephemeral { settings: settings.clone() },
+        Server::Container { image } => Order::Container { image: image.clone() },
+    };
+    let provisioned = Provisioned::start(exe, &order, stage)?;
+    let password = provisioned.password().map(Secret::new);
+    let target = Target::loopback(provisioned.port(), provisioned.user(), password, provisioned.dbname());
+    Ok((target, Some(provisioned)))
+}
+
+fn at_url(template: &UrlTemplate) -> Result<Target, StandError> {
+    let url = template.resolve(|name| std::env::var(name).ok())?;
+    Ok(Target::parse(&url, &Surroundings::of_this_process())?)
+}
+
+/// A schema name that no other run has.
+fn fresh_schema(run: &str) -> String {
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default();
+    let digest = Sha256::digest(format!("{run} {} {now}", std::process::id()));
+    let suffix: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("preview_cost_{suffix}")
+}

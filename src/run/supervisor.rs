@@ -1,0 +1,274 @@
+//! The supervisor: makes the backend ready, announces the run, spawns a worker a fork, stores each part, seals.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use thiserror::Error;
+
+use super::attendant::{Event, Events, ForkFailure, attend};
+use super::describe;
+use super::protocol::ForkOrder;
+use super::stand::{Stand, StandError};
+use crate::archive::{FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, When, WriteError};
+use crate::environment::{self, Fact};
+use crate::manifest::{Manifest, PairOrder};
+use crate::plan::{ForkSlot, Plan};
+
+/// What a run tells while it runs.
+pub trait Observer {
+    /// Something before or after the forks takes a moment.
+    fn stage(&mut self, what: &str);
+    /// A fork starts: its place in the run, the number of forks, its cell.
+    fn fork_started(&mut self, position: u32, forks: u32, cell: &str);
+    /// So many pairs of the fork are done, of so many.
+    fn pairs_done(&mut self, pairs: u32, planned: u32);
+    /// The fork's part is on disk; so many pairs were planned for it.
+    fn fork_stored(&mut self, pairs: u32);
+    /// Something is wrong that does not stop the run.
+    fn warn(&mut self, message: &str);
+}
+
+/// The way to break a run off from a signal handler.
+#[derive(Clone)]
+pub struct Interrupt {
+    raised: Arc<AtomicBool>,
+    events: Sender<Event>,
+}
+
+impl Interrupt {
+    /// Asks the run to break off; true when it had been asked before.
+    pub fn raise(&self) -> bool {
+        let before = self.raised.swap(true, Ordering::SeqCst);
+        // A run that is over has nobody listening.
+        let _ = self.events.send(Event::Interrupted);
+        before
+    }
+
+    fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::SeqCst)
+    }
+}
+
+/// What a finished run has to say beyond its archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The run's directory.
+    pub directory: PathBuf,
+    /// Pairs of both phases whose sides answered differently.
+    pub mismatches: u64,
+    /// Pairs of both phases in which a side gave no answer.
+    pub failures: u64,
+    /// Forks after which the stored model was not what was seeded.
+    pub damaged_forks: u64,
+}
+
+/// Why there is no finished run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The backend could not be made ready; nothing was measured.
+    #[error(transparent)]
+    Stand(#[from] StandError),
+    /// The results directory refused before anything was measured.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The run was broken off before its first fork; nothing was measured.
+    #[error("interrupted before the first fork; nothing was measured")]
+    InterruptedEarly,
+    /// The run broke off; what was measured is on disk.
+    #[error("{cause}\n{stored} of {planned} forks are on disk; see them with: preview-cost analyze {}", directory.display())]
+    CutShort {
+        /// Why.
+        cause: ForkFailure,
+        /// Forks whose parts are durable.
+        stored: usize,
+        /// Forks of the plan.
+        planned: usize,
+        /// The run's directory.
+        directory: PathBuf,
+    },
+}
+
+/// Runs an experiment.
+pub struct Supervisor<'a> {
+    manifest: &'a Manifest,
+    plan: &'a Plan,
+    exe: PathBuf,
+    interrupt: Interrupt,
+    events: Events,
+}
+
+impl<'a> Supervisor<'a> {
+    /// Prepares to run `plan`, with `exe` (this program) for the workers.
+    pub fn new(manifest: &'a Manifest, plan: &'a Plan, exe: &Path) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let interrupt = Interrupt { raised: Arc::new(AtomicBool::new(false)), events: sender.clone() };
+        let events = Events { sender, receiver };
+        Self { manifest, plan, exe: exe.to_owned(), interrupt, events }
+    }
+
+    /// The way to break this run off.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Measures every fork of the plan into a new directory under `results` and seals it.
+    ///
+    /// # Errors
+    /// [`RunError`]; what was measured before is on disk.
+    pub fn run(self, results: &Path, observer: &mut dyn Observer) -> Result<Summary, RunError> {
+        let started = Utc::now();
+        let source = &self.manifest.source;
+        let identity = RunIdentity {
+            name: &self.manifest.name,
+            manifest_text: &source.text,
+            manifest_sha256: &source.sha256,
+            started,
+        };
+        let mut writer = RunWriter::create(results, &identity)?;
+        let stand = match self.open(&mut writer, started, observer) {
+            Ok(stand) => stand,
+            Err(error) => {
+                // Nothing was announced or measured. That the empty directory stays would be the smaller trouble.
+                let _ = writer.withdraw();
+                return Err(error);
+            }
+        };
+        let mut summary = Summary::default();
+        let outcome = self.forks(&stand, &mut writer, &mut summary, observer);
+        self.close(outcome, stand, writer, summary, observer)
+    }
+
+    /// Makes the backend ready and announces the run.
+    fn open(
+        &self,
+        writer: &mut RunWriter,
+        started: DateTime<Utc>,
+        observer: &mut dyn Observer,
+    ) -> Result<Stand, RunError> {
+        let mut stage = |what: &str| observer.stage(what);
+        let stand =
+            Stand::make_ready(&self.manifest.backend, &self.exe, writer.directory(), writer.run(), &mut stage)?;
+        let announced = self.announce(&stand, writer, started).and_then(|()| {
+            if self.interrupt.is_raised() { Err(RunError::InterruptedEarly) } else { Ok(()) }
+        });
+        match announced {
+            Ok(()) => Ok(stand),
+            Err(error) => {
+                if let Err(left) = stand.put_away() {
+                    observer.warn(&format!("could not clean up: {left}"));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn announce(&self, stand: &Stand, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
+        let started = started.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let settings = describe::settings(self.manifest, self.plan, writer.run(), &started);
+        let cells = describe::cells(self.plan, &self.manifest.backend);
+        let mut facts = environment::build_facts();
+        facts.extend(stand.facts()?);
+        facts.extend(environment::host_facts(writer.directory()));
+        Ok(writer.announce(&settings, &cells, at(When::Start, facts))?)
+    }
+
+    fn forks(
+        &self,
+        stand: &Stand,
+        writer: &mut RunWriter,
+        summary: &mut Summary,
+        observer: &mut dyn Observer,
+    ) -> Result<(), ForkFailure> {
+        let forks = self.plan.schedule().len() as u32;
+        for (position, slot) in (0u32..).zip(self.plan.schedule()) {
+            let cell = self.plan.cell(slot.cell);
+            observer.fork_started(position, forks, &cell.id);
+            let order = self.order(*slot, position, stand);
+            let planned = order.previews + order.warmup;
+            let mut progress = |pairs| observer.pairs_done(pairs, planned);
+            let (fork, pairs) = attend(&self.exe, &order, &self.events, &mut progress)?;
+            summary.count(&fork, &pairs);
+            let broken_off = (fork.status == ForkStatus::Failed)
+                .then(|| fork.reason.clone().unwrap_or_else(|| "it broke off".to_owned()));
+            writer.part(fork, &pairs)?;
+            observer.fork_stored(planned);
+            if let Some(reason) = broken_off {
+                return Err(ForkFailure::BrokenOff { cell: cell.id.clone(), fork: slot.fork, reason });
+            }
+        }
+        Ok(())
+    }
+
+    fn order(&self, slot: ForkSlot, position: u32, stand: &Stand) -> ForkOrder {
+        let measure = &self.manifest.measure;
+        ForkOrder {
+            cell: self.plan.cell(slot.cell).clone(),
+            fork: slot.fork,
+            position,
+            previews: measure.previews,
+            warmup: measure.warmup,
+            seed: measure.seed,
+            coin: measure.order == PairOrder::Coin,
+            timeout: measure.timeout,
+            place: stand.place(position),
+        }
+    }
+
+    /// Takes the facts at the end, puts the backend away, and seals the run or says why it is not sealed.
+    fn close(
+        &self,
+        outcome: Result<(), ForkFailure>,
+        stand: Stand,
+        writer: RunWriter,
+        summary: Summary,
+        observer: &mut dyn Observer,
+    ) -> Result<Summary, RunError> {
+        let directory = writer.directory().to_owned();
+        let stored = writer.parts_written();
+        let server_facts = if outcome.is_ok() { stand.facts() } else { Ok(Vec::new()) };
+        if let Err(left) = stand.put_away() {
+            observer.warn(&format!("could not clean up: {left}"));
+        }
+        let sealed = outcome.and_then(|()| {
+            let mut facts = server_facts.map_err(|error| ForkFailure::Backend(error.to_string()))?;
+            facts.extend(environment::host_facts(&directory));
+            Ok(facts)
+        });
+        let cause = match sealed {
+            Ok(facts) => match writer.seal(at(When::End, facts)) {
+                Ok(directory) => return Ok(Summary { directory, ..summary }),
+                Err(error) => ForkFailure::Store(error),
+            },
+            Err(cause) => {
+                let state =
+                    if matches!(cause, ForkFailure::Interrupted) { LedgerState::Interrupted } else { LedgerState::Failed };
+                if let Err(error) = writer.ledger(state) {
+                    observer.warn(&error.to_string());
+                }
+                cause
+            }
+        };
+        Err(RunError::CutShort { cause, stored, planned: self.plan.schedule().len(), directory })
+    }
+}
+
+impl Summary {
+    fn count(&mut self, fork: &ForkRow, pairs: &[PairRow]) {
+        let with = |wanted: fn(PairStatus) -> bool| pairs.iter().filter(|pair| wanted(pair.status)).count() as u64;
+        self.mismatches += with(|status| status == PairStatus::Mismatch);
+        self.failures += with(|status| matches!(status, PairStatus::Failed | PairStatus::Timeout));
+        self.damaged_forks += u64::from(fork.model_intact == Some(false));
+    }
+
+    /// Whether every pair answered, and the same, and nothing persisted.
+    pub fn is_clean(&self) -> bool {
+        self.mismatches == 0 && self.failures == 0 && self.damaged_forks == 0
+    }
+}
+
+fn at(when: When, facts: Vec<Fact>) -> Vec<FactRow> {
+    facts.into_iter().map(|fact| FactRow { when, fact }).collect()
+}
