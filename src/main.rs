@@ -3,10 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|argument| argument == "warden")
-    {
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == "warden") {
         return preview_cost::backend::provision::warden::main();
     }
     ExitCode::SUCCESS

@@ -73,10 +73,7 @@ impl Account {
                 .iter()
                 .filter_map(|name| Some((name, std::env::var_os(name)?))),
         );
-        command
-            .env("LC_ALL", "C")
-            .env("HOME", directory)
-            .current_dir(directory);
+        command.env("LC_ALL", "C").env("HOME", directory).current_dir(directory);
         if let Some((uid, gid)) = self.ids {
             command.uid(uid).gid(gid);
         }
@@ -86,11 +83,7 @@ impl Account {
     /// A fresh directory of mode 0700 that belongs to this user: in the directory for temporary files (`TMPDIR`), or
     /// where this user cannot reach that, in `/tmp` or `/var/tmp`.
     pub fn directory(&self) -> Result<TempDir, ProvisionError> {
-        let bases = [
-            std::env::temp_dir(),
-            PathBuf::from("/tmp"),
-            PathBuf::from("/var/tmp"),
-        ];
+        let bases = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
         let reachable = bases
             .iter()
             .filter_map(|base| fs::canonicalize(base).ok())
@@ -100,17 +93,10 @@ impl Account {
                 "make a directory for the server in {}",
                 bases.map(|b| b.display().to_string()).join(", ")
             ),
-            detail: format!(
-                "the user {} who runs it cannot reach any of them",
-                self.name
-            ),
+            detail: format!("the user {} who runs it cannot reach any of them", self.name),
         })?;
-        let failed = |error| {
-            ProvisionError::io(
-                format!("make a directory for the server in {}", base.display()),
-                &error,
-            )
-        };
+        let failed =
+            |error| ProvisionError::io(format!("make a directory for the server in {}", base.display()), &error);
         let private = Permissions::from_mode(0o700);
         let directory = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -203,9 +189,6 @@ mod tests {
         let directory = account.directory().unwrap();
         let metadata = fs::metadata(directory.path()).unwrap();
         assert_eq!(metadata.mode() & 0o777, 0o700);
-        assert_eq!(
-            account.ids.map(|(uid, _)| uid),
-            account.ids.map(|_| metadata.uid())
-        );
+        assert_eq!(account.ids.map(|(uid, _)| uid), account.ids.map(|_| metadata.uid()));
     }
 }

@@ -30,8 +30,7 @@ const DIRECTORIES: [&str; 4] = [
 ];
 
 /// The same in words, for the message.
-const SEARCHED: &str =
-    "PATH, pg_config --bindir, /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin and Homebrew's folders";
+const SEARCHED: &str = "PATH, pg_config --bindir, /usr/lib/postgresql/*/bin, /usr/pgsql-*/bin and Homebrew's folders";
 
 /// A directory that holds a working `initdb` and `postgres` of one installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,10 +83,7 @@ impl Search {
     /// # Errors
     /// [`ProvisionError::BinariesMissing`], with the one command that installs them on this system.
     pub fn find(&self) -> Result<ServerBinaries, ProvisionError> {
-        let candidates = self
-            .on_path()
-            .chain(self.by_pg_config())
-            .chain(self.by_package());
+        let candidates = self.on_path().chain(self.by_pg_config()).chain(self.by_package());
         let mut found = candidates
             .into_iter()
             .filter_map(|(directory, found_by)| inspect(&directory, found_by));
@@ -120,16 +116,8 @@ impl Search {
             .filter(|p| process::is_executable(p))
             .take(1)
             .filter_map(|pg_config| {
-                let answer = process::run(
-                    Command::new(&pg_config).arg("--bindir"),
-                    VERSION_DEADLINE,
-                    None,
-                )
-                .ok()?;
-                let bindir = answer
-                    .status
-                    .success()
-                    .then(|| PathBuf::from(answer.stdout.trim()))?;
+                let answer = process::run(Command::new(&pg_config).arg("--bindir"), VERSION_DEADLINE, None).ok()?;
+                let bindir = answer.status.success().then(|| PathBuf::from(answer.stdout.trim()))?;
                 Some((bindir, "pg_config --bindir".to_owned()))
             })
     }
@@ -349,11 +337,7 @@ mod tests {
     fn none_at_all_names_one_command() {
         let machine = Machine::new();
         machine.dir("etc");
-        let sudo = if nix::unistd::geteuid().is_root() {
-            ""
-        } else {
-            "sudo "
-        };
+        let sudo = if nix::unistd::geteuid().is_root() { "" } else { "sudo " };
         for (release, command) in [
             ("ID=debian", "apt-get install postgresql"),
             (
@@ -373,12 +357,6 @@ mod tests {
             assert!(error.to_string().ends_with(&expected), "{error}");
         }
         fs::write(machine.0.path().join("etc/os-release"), "ID=plan9").unwrap();
-        assert!(
-            machine
-                .find(&[])
-                .unwrap_err()
-                .to_string()
-                .contains("on PATH")
-        );
+        assert!(machine.find(&[]).unwrap_err().to_string().contains("on PATH"));
     }
 }

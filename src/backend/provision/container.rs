@@ -43,23 +43,14 @@ pub(super) struct Container {
 impl Container {
     /// Pulls the image if it is not here, starts a container, and returns when its server takes sessions.
     /// The password is returned beside it, so that nothing that prints a container can print it.
-    pub fn start(
-        image: &str,
-        leash: &Leash,
-        stage: &mut dyn FnMut(&str),
-    ) -> Result<(Self, String), ProvisionError> {
+    pub fn start(image: &str, leash: &Leash, stage: &mut dyn FnMut(&str)) -> Result<(Self, String), ProvisionError> {
         check_reference(image)?;
         let engine = Engine::find()?;
         let mut facts = vec![Fact::known(SCOPE, "kind", "container", "order")];
         facts.extend(engine.platform(leash)?);
         facts.extend(image_facts(&engine, image, leash, stage)?);
         let (name, password) = (format!("preview-cost-{}", random_hex(6)?), random_hex(16)?);
-        facts.push(Fact::known(
-            SCOPE,
-            "container.name",
-            name.as_str(),
-            "command line",
-        ));
+        facts.push(Fact::known(SCOPE, "container.name", name.as_str(), "command line"));
         let mut container = Self {
             engine,
             image: image.to_owned(),
@@ -125,9 +116,7 @@ impl Container {
 
     /// The port of 127.0.0.1 that the engine chose.
     fn published_port(&self, leash: &Leash) -> Result<u16, ProvisionError> {
-        let finished = self
-            .engine
-            .call(&["port", &self.name, "5432/tcp"], Some(leash))?;
+        let finished = self.engine.call(&["port", &self.name, "5432/tcp"], Some(leash))?;
         let port = finished
             .stdout
             .lines()
@@ -170,10 +159,9 @@ impl Container {
 
     /// Whether the engine says so; an engine that says nothing is left to the deadline.
     fn is_running(&self, leash: Option<&Leash>) -> bool {
-        let state = self.engine.call(
-            &["inspect", "--format", "{{.State.Running}}", &self.name],
-            leash,
-        );
+        let state = self
+            .engine
+            .call(&["inspect", "--format", "{{.State.Running}}", &self.name], leash);
         state.map_or(true, |finished| {
             finished.status.success() && finished.stdout.trim() != "false"
         })
@@ -181,9 +169,7 @@ impl Container {
 
     /// The last lines of the server's log.
     fn log(&self) -> String {
-        let logs = self
-            .engine
-            .call(&["logs", "--tail", "20", &self.name], None);
+        let logs = self.engine.call(&["logs", "--tail", "20", &self.name], None);
         logs.map_or_else(
             |error| format!("({error})"),
             |l| process::tail(&format!("{}{}", l.stdout, l.stderr), 20),
@@ -196,12 +182,7 @@ impl Container {
         let mut command = self.engine.command(&["rm", "-f", "-v", &self.name]);
         let detail = match process::run(&mut command, REMOVE_DEADLINE, None) {
             Ok(finished) if finished.status.success() => return Ok(()),
-            Ok(finished)
-                if finished
-                    .complaint()
-                    .to_ascii_lowercase()
-                    .contains("no such container") =>
-            {
+            Ok(finished) if finished.complaint().to_ascii_lowercase().contains("no such container") => {
                 return Ok(());
             }
             Ok(finished) => finished.complaint(),
@@ -209,10 +190,7 @@ impl Container {
         };
         Err(ProvisionError::CleanUp {
             detail: format!("container {} could not be removed ({detail})", self.name),
-            advice: format!(
-                "remove it with: {} rm -f -v {}",
-                self.engine.name, self.name
-            ),
+            advice: format!("remove it with: {} rm -f -v {}", self.engine.name, self.name),
         })
     }
 
@@ -301,17 +279,11 @@ mod tests {
     fn what_could_be_an_option_is_no_image() {
         for image in ["", "-v/:/host", "postgres 16"] {
             assert!(
-                matches!(
-                    check_reference(image),
-                    Err(ProvisionError::ImageUnavailable { .. })
-                ),
+                matches!(check_reference(image), Err(ProvisionError::ImageUnavailable { .. })),
                 "{image}"
             );
         }
-        assert_eq!(
-            check_reference("docker.io/library/postgres:16@sha256:00"),
-            Ok(())
-        );
+        assert_eq!(check_reference("docker.io/library/postgres:16@sha256:00"), Ok(()));
     }
 
     #[test]

@@ -65,11 +65,7 @@ impl Engine {
     }
 
     /// Runs the client to its end.
-    pub fn call(
-        &self,
-        arguments: &[&str],
-        leash: Option<&Leash>,
-    ) -> Result<Finished, ProvisionError> {
+    pub fn call(&self, arguments: &[&str], leash: Option<&Leash>) -> Result<Finished, ProvisionError> {
         process::run(&mut self.command(arguments), CALL_DEADLINE, leash)
     }
 
@@ -93,9 +89,7 @@ impl Engine {
         let source = format!("{} info", self.name);
         let mut facts = vec![Fact::known(SCOPE, "engine.name", self.name, "PATH")];
         facts.extend(PLATFORM.iter().map(|(key, docker, podman)| {
-            let value = [docker, podman]
-                .iter()
-                .find_map(|path| info.pointer(path)?.as_str());
+            let value = [docker, podman].iter().find_map(|path| info.pointer(path)?.as_str());
             fact(key, value.filter(|v| !v.is_empty()), &source)
         }));
         Ok(facts)
@@ -103,10 +97,7 @@ impl Engine {
 
     /// What the engine knows about an image that it has; `None` when it has none of that name.
     pub fn image(&self, image: &str, leash: &Leash) -> Result<Option<Vec<Fact>>, ProvisionError> {
-        let finished = self.call(
-            &["image", "inspect", "--format", "{{json .}}", image],
-            Some(leash),
-        )?;
+        let finished = self.call(&["image", "inspect", "--format", "{{json .}}", image], Some(leash))?;
         if !finished.status.success() {
             return Ok(None);
         }
@@ -118,9 +109,7 @@ impl Engine {
                 .filter(|v| !v.is_empty())
         };
         let source = format!("{} image inspect", self.name);
-        let built_here = format!(
-            "{source}: RepoDigests is empty, as for an image that was built or loaded here"
-        );
+        let built_here = format!("{source}: RepoDigests is empty, as for an image that was built or loaded here");
         let digest = text("/RepoDigests/0");
         Ok(Some(vec![
             Fact::known(SCOPE, "image.reference", image, "order"),
@@ -128,11 +117,7 @@ impl Engine {
             fact(
                 "image.digest",
                 digest,
-                if digest.is_some() {
-                    &source
-                } else {
-                    &built_here
-                },
+                if digest.is_some() { &source } else { &built_here },
             ),
             fact("image.architecture", text("/Architecture"), &source),
             fact("image.os", text("/Os"), &source),
@@ -145,11 +130,7 @@ impl Engine {
     /// # Errors
     /// [`ProvisionError::ImageUnavailable`] when the engine cannot.
     pub fn pull(&self, image: &str, leash: &Leash) -> Result<(), ProvisionError> {
-        let finished = process::run(
-            &mut self.command(&["pull", image]),
-            PULL_DEADLINE,
-            Some(leash),
-        )?;
+        let finished = process::run(&mut self.command(&["pull", image]), PULL_DEADLINE, Some(leash))?;
         if finished.status.success() {
             return Ok(());
         }

@@ -69,9 +69,7 @@ impl Ephemeral {
         leash: &Leash,
         stage: &mut dyn FnMut(&str),
     ) -> Result<Self, ProvisionError> {
-        settings
-            .iter()
-            .try_for_each(|(name, _)| check_setting(name))?;
+        settings.iter().try_for_each(|(name, _)| check_setting(name))?;
         let (binaries, account) = (ServerBinaries::find()?, Account::choose()?);
         let directory = account.directory()?;
         let mut server = Self {
@@ -82,10 +80,7 @@ impl Ephemeral {
             port: 0,
             child: None,
         };
-        stage(&format!(
-            "creating a cluster of PostgreSQL {}",
-            server.binaries.version
-        ));
+        stage(&format!("creating a cluster of PostgreSQL {}", server.binaries.version));
         server.create_cluster(leash)?;
         stage("starting PostgreSQL");
         server.launch(leash)?;
@@ -131,8 +126,7 @@ impl Ephemeral {
             });
         }
         let access = self.data().join("pg_hba.conf");
-        fs::write(&access, ACCESS)
-            .map_err(|e| ProvisionError::io(format!("write {}", access.display()), &e))
+        fs::write(&access, ACCESS).map_err(|e| ProvisionError::io(format!("write {}", access.display()), &e))
     }
 
     fn launch(&mut self, leash: &Leash) -> Result<(), ProvisionError> {
@@ -154,8 +148,7 @@ impl Ephemeral {
         let program = self.binaries.program("postgres");
         let log = fs::File::create(self.log())
             .map_err(|e| ProvisionError::io(format!("write {}", self.log().display()), &e))?;
-        let failed =
-            |e: std::io::Error| ProvisionError::io(format!("run {}", program.display()), &e);
+        let failed = |e: std::io::Error| ProvisionError::io(format!("run {}", program.display()), &e);
         let mut postgres = self.account.command(&program, self.directory.path());
         postgres.arg("-D").arg(self.data()).args(self.options());
         postgres
@@ -168,10 +161,7 @@ impl Ephemeral {
     /// The server's options; its own come last and so win.
     fn options(&self) -> Vec<String> {
         let ours = [
-            (
-                "listen_addresses".to_owned(),
-                Ipv4Addr::LOCALHOST.to_string(),
-            ),
+            ("listen_addresses".to_owned(), Ipv4Addr::LOCALHOST.to_string()),
             ("port".to_owned(), self.port.to_string()),
             ("unix_socket_directories".to_owned(), String::new()),
         ];
@@ -241,17 +231,9 @@ impl Ephemeral {
                 self.binaries.bindir.display().to_string(),
                 &self.binaries.found_by,
             ),
-            known(
-                "server.version",
-                self.binaries.version.clone(),
-                "postgres --version",
-            ),
+            known("server.version", self.binaries.version.clone(), "postgres --version"),
             known("server.found_by", self.binaries.found_by.clone(), "search"),
-            known(
-                "server.user",
-                self.account.name.clone(),
-                "password database",
-            ),
+            known("server.user", self.account.name.clone(), "password database"),
             known("server.options", self.options().join(" "), "command line"),
             known("initdb.options", INITDB_OPTIONS.join(" "), "command line"),
             known("data_directory", data.display().to_string(), "command line"),
@@ -271,27 +253,25 @@ impl Ephemeral {
 
     /// Everything must go, so removal is tried whatever the server did; the first trouble is reported.
     fn end(&mut self) -> Result<(), ProvisionError> {
-        let exited = self.exited().ok().flatten();
-        let died =
-            exited
-                .filter(|status| !status.success())
-                .map(|status| ProvisionError::ServerDied {
-                    what: "postgres".to_owned(),
-                    detail: status.to_string(),
-                    log: process::last_lines(&self.log(), LOG_LINES),
-                });
-        let halted = self
-            .child
-            .take()
-            .map_or(Ok(()), |mut child| halt(&mut child));
+        let halted = self.child.take().map_or(Ok(None), |mut child| halt(&mut child));
+        let halted = halted.and_then(|trouble| match trouble {
+            Some(status) => Err(ProvisionError::ServerDied {
+                what: "postgres".to_owned(),
+                detail: status.to_string(),
+                log: process::last_lines(&self.log(), LOG_LINES),
+            }),
+            None => Ok(()),
+        });
         let removed = remove(self.directory.path());
-        halted.and(removed).and(died.map_or(Ok(()), Err))
+        halted.and(removed)
     }
 }
 
 impl Drop for Ephemeral {
+    /// After [`Self::stop`] nothing is left to do. Else the start failed, for a reason that is told already: only what
+    /// is left behind is news.
     fn drop(&mut self) {
-        if let Err(error) = self.end() {
+        if let Err(error @ ProvisionError::CleanUp { .. }) = self.end() {
             eprintln!("preview-cost: {error}");
         }
     }
@@ -339,19 +319,9 @@ mod tests {
 
     #[test]
     fn settings_that_would_move_the_server_are_refused() {
-        for name in [
-            "port",
-            "Listen_Addresses",
-            "data_directory",
-            "",
-            "work mem",
-            "a=b",
-        ] {
+        for name in ["port", "Listen_Addresses", "data_directory", "", "work mem", "a=b"] {
             assert!(
-                matches!(
-                    check_setting(name),
-                    Err(ProvisionError::SettingRefused { .. })
-                ),
+                matches!(check_setting(name), Err(ProvisionError::SettingRefused { .. })),
                 "{name}"
             );
         }

@@ -62,8 +62,8 @@ pub enum ProvisionError {
         /// The last lines of the server's own log; may be empty.
         log: String,
     },
-    /// The server ended by itself while the run still needed it.
-    #[error("{what} ended by itself during the run: {detail}{}", log_lines(log))]
+    /// The server ended by itself while the run still needed it, or could not shut down in order.
+    #[error("{what} did not last to the end of the run: {detail}{}", log_lines(log))]
     ServerDied {
         /// What had been started.
         what: String,

@@ -35,11 +35,7 @@ impl Provisioned {
     ///
     /// # Errors
     /// The reason for which there is no server; whatever had been started is gone.
-    pub fn start(
-        exe: &Path,
-        order: &Order,
-        on_stage: &mut dyn FnMut(&str),
-    ) -> Result<Self, ProvisionError> {
+    pub fn start(exe: &Path, order: &Order, on_stage: &mut dyn FnMut(&str)) -> Result<Self, ProvisionError> {
         Self::start_unless(exe, order, on_stage, &|| false)
     }
 
@@ -71,7 +67,7 @@ impl Provisioned {
                 Ok(Ok(Message::Stopped)) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(warden.lost());
                 }
-                Ok(Err(line)) => return warden.dismiss().and(Err(nonsense(&line))),
+                Ok(Err(line)) => return Err(warden.reap(nonsense(&line))),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -137,8 +133,7 @@ impl Warden {
     /// In a process group of its own: a terminal's Ctrl-C goes to the supervisor's group only.
     fn spawn(exe: &Path, order: &Order) -> Result<Self, ProvisionError> {
         let failed = |detail: String| ProvisionError::Warden { detail };
-        let mut line = serde_json::to_vec(order)
-            .map_err(|e| failed(format!("its order cannot be written: {e}")))?;
+        let mut line = serde_json::to_vec(order).map_err(|e| failed(format!("its order cannot be written: {e}")))?;
         line.push(b'\n');
         let mut command = Command::new(exe);
         command
@@ -157,26 +152,16 @@ impl Warden {
                 .into_iter()
                 .flat_map(|lines| lines.lines().map_while(Result::ok))
             {
-                if sender
-                    .send(serde_json::from_str(&line).map_err(|_| line))
-                    .is_err()
-                {
+                if sender.send(serde_json::from_str(&line).map_err(|_| line)).is_err() {
                     break;
                 }
             }
         });
-        let sent = pipe
+        // A warden that is gone already cannot be written to; the wait for its messages finds that out.
+        let _ = pipe
             .as_mut()
             .map_or(Ok(()), |p| p.write_all(&line).and_then(|()| p.flush()));
-        let mut warden = Self {
-            child,
-            pipe,
-            messages,
-        };
-        match sent {
-            Ok(()) => Ok(warden),
-            Err(_) => Err(warden.lost()),
-        }
+        Ok(Self { child, pipe, messages })
     }
 
     /// Closes the pipe and waits for the clean-up. Once is enough.
@@ -199,17 +184,13 @@ impl Warden {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.lost()),
             }
         };
-        match process::wait(
-            &mut self.child,
-            end.saturating_duration_since(Instant::now()),
-            None,
-        )? {
+        match process::wait(&mut self.child, end.saturating_duration_since(Instant::now()), None)? {
             Some(_) => outcome,
             None => Err(self.late()),
         }
     }
 
-    /// It said why it failed, and is about to exit.
+    /// The reason is known, and it is about to exit.
     fn reap(&mut self, error: ProvisionError) -> ProvisionError {
         self.pipe = None;
         let _ = process::wait(&mut self.child, STOP_DEADLINE, None);
@@ -235,9 +216,7 @@ impl Warden {
     fn late(&self) -> ProvisionError {
         let (seconds, id) = (STOP_DEADLINE.as_secs(), self.child.id());
         ProvisionError::Warden {
-            detail: format!(
-                "its clean-up took longer than {seconds} s; process {id} goes on with it"
-            ),
+            detail: format!("its clean-up took longer than {seconds} s; process {id} goes on with it"),
         }
     }
 }

@@ -26,12 +26,7 @@ pub(super) enum Answer {
 
 /// Opens a session as `user` in `dbname`, and leaves at the first answer that tells the server's state.
 /// `patience` bounds the connection and each read.
-pub(super) fn knock(
-    address: SocketAddr,
-    user: &str,
-    dbname: &str,
-    patience: Duration,
-) -> io::Result<Answer> {
+pub(super) fn knock(address: SocketAddr, user: &str, dbname: &str, patience: Duration) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, patience)?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
@@ -58,15 +53,7 @@ pub(super) fn knock(
 
 fn startup_message(user: &str, dbname: &str) -> Vec<u8> {
     let mut body = PROTOCOL.to_be_bytes().to_vec();
-    for part in [
-        "user",
-        user,
-        "database",
-        dbname,
-        "application_name",
-        "preview-cost",
-        "",
-    ] {
+    for part in ["user", user, "database", dbname, "application_name", "preview-cost", ""] {
         body.extend_from_slice(part.as_bytes());
         body.push(0);
     }
@@ -91,9 +78,7 @@ fn read_message(stream: &mut TcpStream) -> io::Result<(u8, Vec<u8>)> {
 
 /// The human-readable field of an error message: fields are a letter and a zero-terminated text.
 fn error_text(body: &[u8]) -> String {
-    let message = body
-        .split(|b| *b == 0)
-        .find(|field| field.first() == Some(&b'M'));
+    let message = body.split(|b| *b == 0).find(|field| field.first() == Some(&b'M'));
     message.map_or_else(
         || "no reason given".to_owned(),
         |m| String::from_utf8_lossy(&m[1..]).into_owned(),
@@ -119,10 +104,7 @@ mod tests {
             stream.read_exact(&mut length).unwrap();
             let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
             stream.read_exact(&mut body).unwrap();
-            assert!(
-                body.starts_with(b"\0\x03\0\0user\0postgres\0database\0d\0")
-                    && body.ends_with(b"\0\0")
-            );
+            assert!(body.starts_with(b"\0\x03\0\0user\0postgres\0database\0d\0") && body.ends_with(b"\0\0"));
             stream.write_all(reply).unwrap();
         });
         let answer = knock(address, "postgres", "d", PATIENCE);
@@ -132,10 +114,7 @@ mod tests {
 
     #[test]
     fn the_answers_are_told_apart() {
-        assert_eq!(
-            knock_at(b"R\0\0\0\x08\0\0\0\x0a").unwrap(),
-            Answer::AsksPassword
-        );
+        assert_eq!(knock_at(b"R\0\0\0\x08\0\0\0\x0a").unwrap(), Answer::AsksPassword);
         let open = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x08a\0b\0Z\0\0\0\x05I";
         assert_eq!(knock_at(open).unwrap(), Answer::Open);
         let refused = knock_at(b"E\0\0\0\x17SFATAL\0Mtoo early\0\0").unwrap();

@@ -26,9 +26,7 @@ impl Finished {
     /// What it said on standard error, or else on standard output, or else how it ended; one line, cut to a
     /// length that a message can carry.
     pub fn complaint(&self) -> String {
-        let text = [&self.stderr, &self.stdout]
-            .into_iter()
-            .find(|t| !t.trim().is_empty());
+        let text = [&self.stderr, &self.stdout].into_iter().find(|t| !t.trim().is_empty());
         text.map_or_else(|| self.status.to_string(), |text| one_line(text))
     }
 }
@@ -56,11 +54,7 @@ pub(super) fn run(
     match wait(&mut child, deadline, leash) {
         Ok(Some(status)) => {
             let (stdout, stderr) = (contents(&mut stdout), contents(&mut stderr));
-            Ok(Finished {
-                status,
-                stdout,
-                stderr,
-            })
+            Ok(Finished { status, stdout, stderr })
         }
         Ok(None) => {
             end(&mut child);
@@ -172,15 +166,9 @@ mod tests {
     #[test]
     fn output_status_and_complaint_come_back() {
         let mut command = Command::new("/bin/sh");
-        command.args([
-            "-c",
-            "echo out; echo first >&2; echo >&2; echo second >&2; exit 3",
-        ]);
+        command.args(["-c", "echo out; echo first >&2; echo >&2; echo second >&2; exit 3"]);
         let finished = run(&mut command, Duration::from_secs(10), None).unwrap();
-        assert_eq!(
-            (finished.status.code(), finished.stdout.as_str()),
-            (Some(3), "out\n")
-        );
+        assert_eq!((finished.status.code(), finished.stdout.as_str()), (Some(3), "out\n"));
         assert_eq!(finished.complaint(), "first; second");
     }
 
@@ -188,32 +176,23 @@ mod tests {
     fn the_deadline_and_the_leash_end_a_program() {
         let mut command = Command::new("/bin/sleep");
         command.arg("60");
-        let late = run(&mut command, Duration::from_millis(20), None)
-            .err()
-            .unwrap();
+        let late = run(&mut command, Duration::from_millis(20), None).err().unwrap();
         assert!(
             matches!(&late, ProvisionError::Io { action, .. } if action.contains("sleep")),
             "{late}"
         );
         let leash = Leash::default();
         leash.cut();
-        let cut = run(&mut command, Duration::from_secs(60), Some(&leash)).err();
+        let cut = run(&mut command, Duration::from_mins(1), Some(&leash)).err();
         assert_eq!(cut, Some(ProvisionError::Interrupted));
     }
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let error = run(
-            &mut Command::new("/nowhere/initdb"),
-            Duration::from_secs(1),
-            None,
-        )
-        .err()
-        .unwrap();
-        assert!(
-            error.to_string().contains("cannot run /nowhere/initdb"),
-            "{error}"
-        );
+        let error = run(&mut Command::new("/nowhere/initdb"), Duration::from_secs(1), None)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("cannot run /nowhere/initdb"), "{error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -19,19 +19,18 @@ const SHUTDOWN: [(Signal, Duration); 3] = [
 /// Processes of a server that was killed may write for a moment longer.
 const REMOVAL_ATTEMPTS: usize = 20;
 
-/// Ends the server, politely first.
-pub(super) fn halt(child: &mut Child) -> Result<(), ProvisionError> {
+/// Ends the server, politely first. Returns a status only if it tells of trouble: the server had ended before it was
+/// asked to, or could not shut down in order.
+pub(super) fn halt(child: &mut Child) -> Result<Option<ExitStatus>, ProvisionError> {
     for (signal, patience) in SHUTDOWN {
         process::signal(child, signal);
-        if process::wait(child, patience, None)?.is_some() {
-            return Ok(());
+        if let Some(status) = process::wait(child, patience, None)? {
+            return Ok(Some(status).filter(|status| signal == Signal::SIGINT && !status.success()));
         }
     }
     let detail = format!("the server's process {} does not end", child.id());
-    Err(ProvisionError::CleanUp {
-        detail,
-        advice: format!("look at it with: ps -f -p {}", child.id()),
-    })
+    let advice = format!("look at it with: ps -f -p {}", child.id());
+    Err(ProvisionError::CleanUp { detail, advice })
 }
 
 /// Removes the directory; one that is gone already is as good.

@@ -41,10 +41,7 @@ pub fn run(stdin: impl Read + Send + 'static, stdout: impl Write) -> ExitCode {
     }
 }
 
-fn serve(
-    stdin: impl Read + Send + 'static,
-    voice: &mut Voice<impl Write>,
-) -> Result<(), ProvisionError> {
+fn serve(stdin: impl Read + Send + 'static, voice: &mut Voice<impl Write>) -> Result<(), ProvisionError> {
     let leash = Leash::default();
     let order = receive_order(stdin, &leash)?;
     let signalled = leash.clone();
@@ -61,10 +58,7 @@ fn serve(
 
 /// Reads the order on a thread of its own, which then stays with `stdin` and cuts the leash at its end: the run may
 /// be gone while the server is still starting.
-fn receive_order(
-    stdin: impl Read + Send + 'static,
-    leash: &Leash,
-) -> Result<Order, ProvisionError> {
+fn receive_order(stdin: impl Read + Send + 'static, leash: &Leash) -> Result<Order, ProvisionError> {
     let (sender, receiver): (_, Receiver<io::Result<String>>) = mpsc::channel();
     let leash = leash.clone();
     thread::spawn(move || {
@@ -92,11 +86,7 @@ enum Server {
 }
 
 impl Server {
-    fn start(
-        order: &Order,
-        leash: &Leash,
-        stage: &mut dyn FnMut(&str),
-    ) -> Result<(Self, Ready), ProvisionError> {
+    fn start(order: &Order, leash: &Leash, stage: &mut dyn FnMut(&str)) -> Result<(Self, Ready), ProvisionError> {
         match order {
             Order::Ephemeral { settings } => {
                 let server = Ephemeral::start(settings, leash, stage)?;
@@ -129,9 +119,6 @@ impl<W: Write> Voice<W> {
             return false;
         };
         line.push(b'\n');
-        self.0
-            .write_all(&line)
-            .and_then(|()| self.0.flush())
-            .is_ok()
+        self.0.write_all(&line).and_then(|()| self.0.flush()).is_ok()
     }
 }
