@@ -34,13 +34,7 @@ fn hand_over_git() {
     let is_ours = git(&["ls-files", "--error-unmatch", "Cargo.toml"]).is_some();
     let ours = |arguments: &[&str]| if is_ours { git(arguments) } else { None };
     let commit = ours(&["rev-parse", "--verify", "HEAD"]);
-    let status = ours(
-        &[
-            &["status", "--porcelain", "--untracked-files=all", "--"],
-            &SOURCES[..],
-        ]
-        .concat(),
-    );
+    let status = ours(&[&["status", "--porcelain", "--untracked-files=all", "--"], &SOURCES[..]].concat());
     let dirty = commit
         .as_ref()
         .and(status)
@@ -50,9 +44,7 @@ fn hand_over_git() {
 
     // A commit, a reset or another branch shows in HEAD and its log; where no log is kept, in the branches. The index
     // needn't be watched: what is staged doesn't change whether the sources equal the commit.
-    let place = |name: &str| {
-        ours(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists())
-    };
+    let place = |name: &str| ours(&["rev-parse", "--git-path", name]).filter(|path| Path::new(path).exists());
     let history = place("logs/HEAD").map_or_else(
         || vec![place("packed-refs"), place("refs/heads")],
         |log| vec![Some(log)],
@@ -97,11 +89,6 @@ fn git(arguments: &[&str]) -> Option<String> {
 }
 
 fn output(command: &mut Command) -> Option<String> {
-    let output = command
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    String::from_utf8(output.stdout)
-        .ok()
-        .map(|text| text.trim().to_owned())
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok().map(|text| text.trim().to_owned())
 }

@@ -1,10 +1,30 @@
-//! The program's edge: which subcommand, and the exit code.
+//! preview-cost: the program's edge. Parses, dispatches, and turns errors into exit codes.
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use preview_cost::backend::provision::warden;
+use preview_cost::cli::{Cli, Command};
+use preview_cost::command::{CommandError, analyze, doctor, plan, run};
+use preview_cost::exit::Exit;
+use preview_cost::run::worker_main;
+
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|argument| argument == "warden") {
-        return preview_cost::backend::provision::warden::main();
+    let outcome = match Cli::parse().command {
+        Command::Run(args) => run::execute(&args),
+        Command::Plan(args) => plan::execute(&args),
+        Command::Analyze(args) => analyze::execute(&args),
+        Command::Doctor(args) => doctor::execute(&args),
+        Command::Worker => return worker_main(),
+        Command::Warden => return warden::main(),
+    };
+    outcome.unwrap_or_else(|error| report(&error)).into()
+}
+
+fn report(error: &CommandError) -> Exit {
+    let exit = error.exit();
+    if exit != Exit::Ok {
+        eprintln!("preview-cost: {error}");
     }
-    ExitCode::SUCCESS
+    exit
 }

@@ -8,7 +8,10 @@
 /// # Panics
 /// When `n` is 0 or the quantile is not in (0, 1].
 pub fn rank(n: usize, numerator: u32, denominator: u32) -> usize {
-    assert!(n > 0 && numerator > 0 && numerator <= denominator, "a quantile needs values");
+    assert!(
+        n > 0 && numerator > 0 && numerator <= denominator,
+        "a quantile needs values"
+    );
     let (numerator, denominator) = (numerator as usize, denominator as usize);
     (n * numerator).div_ceil(denominator)
 }

@@ -38,10 +38,7 @@ fn the_citation_names_the_packages_licence_as_one_word() {
 #[test]
 fn the_citation_names_the_packages_repository() {
     let citation = text_of("CITATION.cff");
-    assert_eq!(
-        top_level(&citation, "repository-code"),
-        [env!("CARGO_PKG_REPOSITORY")]
-    );
+    assert_eq!(top_level(&citation, "repository-code"), [env!("CARGO_PKG_REPOSITORY")]);
 }
 
 #[test]
@@ -64,10 +61,6 @@ fn the_changelog_has_a_heading_for_the_version() {
     for version in ["Unreleased", VERSION] {
         let heading = format!("## [{version}]");
         let headings = changelog.lines().filter(|line| line.starts_with(&heading));
-        assert_eq!(
-            headings.count(),
-            1,
-            "CHANGELOG.md: needs one heading {heading}"
-        );
+        assert_eq!(headings.count(), 1, "CHANGELOG.md: needs one heading {heading}");
     }
 }

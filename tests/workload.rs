@@ -11,7 +11,10 @@ fn projection_equals_every_golden_row_bit_for_bit() {
         let bits = |text: &str| u64::from_str_radix(text, 16).expect("a bit pattern");
         let workload = Workload::new(field[0].parse().unwrap(), field[1].parse().unwrap());
         let mut reader = workload.reader();
-        workload.rows().try_for_each(|(name, value)| reader.accept(name, value)).unwrap();
+        workload
+            .rows()
+            .try_for_each(|(name, value)| reader.accept(name, value))
+            .unwrap();
         let mut inputs = reader.finish().unwrap();
         workload.overrides(field[2].parse().unwrap()).apply_to(&mut inputs);
         let answer = workload.project(&inputs);
@@ -28,7 +31,10 @@ fn projection_equals_every_golden_row_bit_for_bit() {
 fn digests_tell_answers_apart_by_a_single_bit() {
     let workload = Workload::new(3, 12);
     let mut reader = workload.reader();
-    workload.rows().try_for_each(|(name, value)| reader.accept(name, value)).unwrap();
+    workload
+        .rows()
+        .try_for_each(|(name, value)| reader.accept(name, value))
+        .unwrap();
     let answer = workload.project(&reader.finish().unwrap());
     let mut other = answer;
     other.ending_cash = f64::from_bits(other.ending_cash.to_bits() ^ 1);

@@ -65,12 +65,20 @@ impl Frame {
             Kind::Boolean => Values::Boolean(Vec::new()),
             Kind::Text => Values::Text(Vec::new()),
         });
-        Self { table, columns: columns.collect() }
+        Self {
+            table,
+            columns: columns.collect(),
+        }
     }
 
     /// Adds a row; the values stand in the schema's order.
     pub fn push<const N: usize>(&mut self, row: [Value; N]) {
-        assert_eq!(N, self.columns.len(), "table {} has another number of columns", self.table.name);
+        assert_eq!(
+            N,
+            self.columns.len(),
+            "table {} has another number of columns",
+            self.table.name
+        );
         for (values, value) in self.columns.iter_mut().zip(row) {
             match (values, value) {
                 (Values::Integer(values), Value::Integer(value)) => values.push(value),
@@ -137,24 +145,34 @@ impl Frame {
                 Values::Text(values) => Arc::new(StringArray::from(values)),
             }
         });
-        RecordBatch::try_new(schema, arrays.collect())
-            .map_err(|error| WriteError::Encode { table: self.table.name, message: error.to_string() })
+        RecordBatch::try_new(schema, arrays.collect()).map_err(|error| WriteError::Encode {
+            table: self.table.name,
+            message: error.to_string(),
+        })
     }
 
     fn from_batch(table: &'static Table, batch: &RecordBatch, path: &Path) -> Result<Self, ReadError> {
         let columns = table.columns.iter().map(|column| {
-            let array = batch.column_by_name(column.name).ok_or_else(|| missing_column(path, column))?;
+            let array = batch
+                .column_by_name(column.name)
+                .ok_or_else(|| missing_column(path, column))?;
             values_of(column, array).ok_or_else(|| ReadError::Schema {
                 path: path.to_owned(),
                 problem: format!("column {} is null or not of the schema's type", column.name),
             })
         });
-        Ok(Self { table, columns: columns.collect::<Result<_, _>>()? })
+        Ok(Self {
+            table,
+            columns: columns.collect::<Result<_, _>>()?,
+        })
     }
 }
 
 fn missing_column(path: &Path, column: &Column) -> ReadError {
-    ReadError::Schema { path: path.to_owned(), problem: format!("column {} is missing", column.name) }
+    ReadError::Schema {
+        path: path.to_owned(),
+        problem: format!("column {} is missing", column.name),
+    }
 }
 
 /// The values of a column, unless they have another type or a null where the schema allows none.
@@ -203,7 +221,9 @@ impl<W: Write + Send> TableWriter<W> {
 
     pub fn append(&mut self, frame: Frame) -> Result<(), WriteError> {
         let batch = frame.into_batch(Arc::clone(&self.schema))?;
-        self.writer.write(&batch).map_err(|error| encode_error(self.table, &error))
+        self.writer
+            .write(&batch)
+            .map_err(|error| encode_error(self.table, &error))
     }
 
     pub fn finish(self) -> Result<W, WriteError> {
@@ -217,10 +237,18 @@ fn encode_error(table: &Table, error: &parquet::errors::ParquetError) -> WriteEr
         && let Some(io) = inner.downcast_ref::<std::io::Error>()
     {
         // A full disk must be told as such; the library wraps what the system said.
-        let source = io.raw_os_error().map_or_else(|| io.kind().into(), std::io::Error::from_raw_os_error);
-        return WriteError::Io { path: PathBuf::from(table.file_name()), source };
+        let source = io
+            .raw_os_error()
+            .map_or_else(|| io.kind().into(), std::io::Error::from_raw_os_error);
+        return WriteError::Io {
+            path: PathBuf::from(table.file_name()),
+            source,
+        };
     }
-    WriteError::Encode { table: table.name, message: error.to_string() }
+    WriteError::Encode {
+        table: table.name,
+        message: error.to_string(),
+    }
 }
 
 fn properties(table: &Table, identity: &FileIdentity) -> WriterProperties {
@@ -277,18 +305,33 @@ pub(super) struct TableReader {
 impl TableReader {
     /// Opens a file and checks its schema version; columns are checked with the first frame.
     pub fn open(table: &'static Table, path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-        let decode = |message: String| ReadError::Decode { path: path.to_owned(), message };
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| decode(error.to_string()))?;
+        let file = File::open(path).map_err(|source| ReadError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        let decode = |message: String| ReadError::Decode {
+            path: path.to_owned(),
+            message,
+        };
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| decode(error.to_string()))?;
         let identity = identity(builder.metadata().file_metadata().key_value_metadata(), table, path)?;
-        if let Some(column) =
-            table.columns.iter().find(|column| builder.schema().field_with_name(column.name).is_err())
+        if let Some(column) = table
+            .columns
+            .iter()
+            .find(|column| builder.schema().field_with_name(column.name).is_err())
         {
             return Err(missing_column(path, column));
         }
-        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|error| decode(error.to_string()))?;
-        Ok(Self { table, path: path.to_owned(), identity, batches })
+        let batches = builder
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(|error| decode(error.to_string()))?;
+        Ok(Self {
+            table,
+            path: path.to_owned(),
+            identity,
+            batches,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -317,16 +360,15 @@ impl TableReader {
         match self.batches.next() {
             None => Ok(None),
             Some(Ok(batch)) => Frame::from_batch(self.table, &batch, &self.path).map(Some),
-            Some(Err(error)) => Err(ReadError::Decode { path: self.path.clone(), message: error.to_string() }),
+            Some(Err(error)) => Err(ReadError::Decode {
+                path: self.path.clone(),
+                message: error.to_string(),
+            }),
         }
     }
 }
 
-fn identity(
-    metadata: Option<&Vec<KeyValue>>,
-    table: &Table,
-    path: &Path,
-) -> Result<FileIdentity, ReadError> {
+fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Result<FileIdentity, ReadError> {
     let lookup = |key: &str| {
         let value = metadata?.iter().find(|entry| entry.key == key)?.value.clone();
         value.filter(|value| !value.is_empty())
@@ -339,12 +381,25 @@ fn identity(
     };
     let version = required("schema_version")?;
     if version.split('.').next().and_then(|major| major.parse().ok()) != Some(SCHEMA_MAJOR) {
-        return Err(ReadError::Version { path: path.to_owned(), found: version, reads: SCHEMA_MAJOR });
+        return Err(ReadError::Version {
+            path: path.to_owned(),
+            found: version,
+            reads: SCHEMA_MAJOR,
+        });
     }
     let named = required("table")?;
     if named != table.name {
-        let problem = format!("it holds table {named} where {} is expected; fetch the run again", table.name);
-        return Err(ReadError::Schema { path: path.to_owned(), problem });
+        let problem = format!(
+            "it holds table {named} where {} is expected; fetch the run again",
+            table.name
+        );
+        return Err(ReadError::Schema {
+            path: path.to_owned(),
+            problem,
+        });
     }
-    Ok(FileIdentity { run: required("run")?, manifest_sha256: required("manifest_sha256")? })
+    Ok(FileIdentity {
+        run: required("run")?,
+        manifest_sha256: required("manifest_sha256")?,
+    })
 }

@@ -1,9 +1,7 @@
 //! Between typed rows and the columns of the schema: the one place where both are named side by side.
 
 use super::codec::{Frame, Value};
-use super::rows::{
-    CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When,
-};
+use super::rows::{CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS};
 use crate::environment::{Fact, FactStatus};
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
@@ -39,7 +37,9 @@ impl<'f> Row<'f> {
     }
 
     fn integer<T: TryFrom<i64>>(&self, name: &str) -> Result<T, RowFault> {
-        let value = self.maybe_integer(name).ok_or_else(|| self.fault(format!("{name} is null")))?;
+        let value = self
+            .maybe_integer(name)
+            .ok_or_else(|| self.fault(format!("{name} is null")))?;
         T::try_from(value).map_err(|_| self.fault(format!("{name} is {value}, which is out of range")))
     }
 
@@ -52,7 +52,8 @@ impl<'f> Row<'f> {
     }
 
     fn text(&self, name: &str) -> Result<&'f str, RowFault> {
-        self.maybe_text(name).ok_or_else(|| self.fault(format!("{name} is null")))
+        self.maybe_text(name)
+            .ok_or_else(|| self.fault(format!("{name} is null")))
     }
 
     fn boolean(&self, name: &str) -> Result<bool, RowFault> {
@@ -72,7 +73,13 @@ fn rows(frame: &Frame) -> impl Iterator<Item = Row<'_>> {
 impl Setting {
     pub(super) fn frame(settings: &[Self]) -> Frame {
         let mut frame = Frame::empty(&MANIFEST);
-        for Self { section, key, value, unit } in settings {
+        for Self {
+            section,
+            key,
+            value,
+            unit,
+        } in settings
+        {
             frame.push([text(section), text(key), text(value), text(unit)]);
         }
         frame
@@ -111,9 +118,14 @@ impl FactRow {
 
     pub(super) fn rows(frame: &Frame) -> Result<Vec<Self>, RowFault> {
         let status = |word: &str| {
-            [FactStatus::Ok, FactStatus::Absent, FactStatus::Denied, FactStatus::Masked]
-                .into_iter()
-                .find(|status| status.as_str() == word)
+            [
+                FactStatus::Ok,
+                FactStatus::Absent,
+                FactStatus::Denied,
+                FactStatus::Masked,
+            ]
+            .into_iter()
+            .find(|status| status.as_str() == word)
         };
         rows(frame)
             .map(|row| {

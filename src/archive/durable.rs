@@ -18,11 +18,13 @@ pub(super) fn write_with<T>(
     fill: impl FnOnce(&mut File) -> Result<T, WriteError>,
 ) -> Result<T, WriteError> {
     let temporary = path.with_extension("tmp");
-    let written = File::create(&temporary).map_err(WriteError::io(path)).and_then(|mut file| {
-        let filled = fill(&mut file)?;
-        file.sync_all().map_err(WriteError::io(path))?;
-        Ok(filled)
-    });
+    let written = File::create(&temporary)
+        .map_err(WriteError::io(path))
+        .and_then(|mut file| {
+            let filled = fill(&mut file)?;
+            file.sync_all().map_err(WriteError::io(path))?;
+            Ok(filled)
+        });
     let renamed = written.and_then(|filled| {
         fs::rename(&temporary, path).map_err(WriteError::io(path))?;
         if let Some(directory) = path.parent() {
@@ -39,5 +41,7 @@ pub(super) fn write_with<T>(
 
 /// Makes the names in a directory durable.
 pub(super) fn sync_directory(directory: &Path) -> Result<(), WriteError> {
-    File::open(directory).and_then(|handle| handle.sync_all()).map_err(WriteError::io(directory))
+    File::open(directory)
+        .and_then(|handle| handle.sync_all())
+        .map_err(WriteError::io(directory))
 }

@@ -105,7 +105,9 @@ pub enum ReadError {
         problem: String,
     },
     /// The archive was written by a program of another major version.
-    #[error("{path} has schema version {found}, and this program reads {reads}.x; use a version of preview-cost that reads it")]
+    #[error(
+        "{path} has schema version {found}, and this program reads {reads}.x; use a version of preview-cost that reads it"
+    )]
     Version {
         /// The file.
         path: PathBuf,

@@ -48,7 +48,9 @@ pub struct Ledger {
 impl Ledger {
     /// The ledger of a results directory; it is made with the first line.
     pub fn of(results: &Path) -> Self {
-        Self { path: results.join("LEDGER.jsonl") }
+        Self {
+            path: results.join("LEDGER.jsonl"),
+        }
     }
 
     /// Adds a line, durably. Two runs at once take turns.
@@ -56,11 +58,16 @@ impl Ledger {
     /// # Errors
     /// What the system says.
     pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<(), WriteError> {
-        self.add(run, manifest_sha256, state).map_err(WriteError::io(&self.path))
+        self.add(run, manifest_sha256, state)
+            .map_err(WriteError::io(&self.path))
     }
 
     fn add(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> std::io::Result<()> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&self.path)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&self.path)?;
         file.lock()?;
         let mut text = String::new();
         file.seek(SeekFrom::Start(0))?;
@@ -75,7 +82,11 @@ impl Ledger {
             state,
         };
         // A crash may have left half a line; it stays, chained like any other.
-        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let gap = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
         let line = format!("{gap}{}\n", serde_json::to_string(&entry)?);
         file.write_all(line.as_bytes())?;
         File::sync_all(&file)
@@ -92,7 +103,12 @@ mod tests {
         let ledger = Ledger::of(directory.path());
         ledger.append("a", "m", LedgerState::Started).unwrap();
         let path = directory.path().join("LEDGER.jsonl");
-        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"seq\":1,").unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"{\"seq\":1,")
+            .unwrap();
         ledger.append("b", "m", LedgerState::Started).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -100,6 +116,9 @@ mod tests {
         let first: Entry = serde_json::from_str(lines[0]).unwrap();
         let last: Entry = serde_json::from_str(lines[2]).unwrap();
         assert_eq!((first.seq, first.previous), (0, None));
-        assert_eq!((last.seq, last.previous), (2, Some(hex(&Sha256::digest(lines[1].as_bytes())))));
+        assert_eq!(
+            (last.seq, last.previous),
+            (2, Some(hex(&Sha256::digest(lines[1].as_bytes()))))
+        );
     }
 }

@@ -45,11 +45,17 @@ impl Archive {
     pub fn open(directory: &Path) -> Result<Self, ReadError> {
         let manifest = directory.join(MANIFEST.file_name());
         if !manifest.is_file() {
-            return Err(ReadError::NotARun { path: directory.to_owned(), missing: MANIFEST.file_name() });
+            return Err(ReadError::NotARun {
+                path: directory.to_owned(),
+                missing: MANIFEST.file_name(),
+            });
         }
         let sums = directory.join(SUMS);
-        let completeness =
-            if sums.is_file() { Completeness::Sealed } else { Completeness::Unfinished };
+        let completeness = if sums.is_file() {
+            Completeness::Sealed
+        } else {
+            Completeness::Unfinished
+        };
         if completeness == Completeness::Sealed {
             check_inventory(directory, &sums::check(&sums)?)?;
         }
@@ -136,7 +142,10 @@ impl Archive {
     /// Fork rows of the parts that count: those whose sums were written and hold.
     fn parts(&self) -> Result<Vec<ForkRow>, ReadError> {
         let parts = self.directory.join("parts");
-        let io = |source| ReadError::Io { path: parts.clone(), source };
+        let io = |source| ReadError::Io {
+            path: parts.clone(),
+            source,
+        };
         let mut forks = Vec::new();
         for entry in fs::read_dir(&parts).map_err(io)? {
             let path = entry.map_err(io)?.path();
@@ -171,7 +180,10 @@ impl Archive {
             let unknown = self.cells.iter().all(|cell| cell.cell != fork.cell);
             let problem = match (twice, unknown) {
                 (true, _) => format!("fork {} of cell {} stands twice or out of order", fork.fork, fork.cell),
-                (_, true) => format!("fork {} belongs to cell {}, which cells.parquet does not have", fork.fork, fork.cell),
+                (_, true) => format!(
+                    "fork {} belongs to cell {}, which cells.parquet does not have",
+                    fork.fork, fork.cell
+                ),
                 _ => continue,
             };
             return Err(ReadError::Value { path, row, problem });
@@ -181,18 +193,28 @@ impl Archive {
 }
 
 fn check_inventory(directory: &Path, named: &[String]) -> Result<(), ReadError> {
-    let expected = TABLES.iter().map(|table| table.file_name()).chain(["manifest.toml".to_owned()]);
+    let expected = TABLES
+        .iter()
+        .map(|table| table.file_name())
+        .chain(["manifest.toml".to_owned()]);
     for name in expected {
         if !named.contains(&name) {
             let path = directory.join(name);
-            return Err(ReadError::Inventory { path, problem: "is not named in SHA256SUMS" });
+            return Err(ReadError::Inventory {
+                path,
+                problem: "is not named in SHA256SUMS",
+            });
         }
     }
     Ok(())
 }
 
 fn at<T>(path: &Path, rows: Result<T, RowFault>) -> Result<T, ReadError> {
-    rows.map_err(|(row, problem)| ReadError::Value { path: path.to_owned(), row, problem })
+    rows.map_err(|(row, problem)| ReadError::Value {
+        path: path.to_owned(),
+        row,
+        problem,
+    })
 }
 
 /// Cuts a stream of rows into forks and holds each against its fork's row.
@@ -207,16 +229,29 @@ struct ByFork<'a> {
 
 impl<'a> ByFork<'a> {
     fn new(archive: &'a Archive, path: PathBuf) -> Self {
-        Self { archive, path, pairs: Vec::new(), next: 0, end: archive.forks.len(), row: 0 }
+        Self {
+            archive,
+            path,
+            pairs: Vec::new(),
+            next: 0,
+            end: archive.forks.len(),
+            row: 0,
+        }
     }
 
     fn add(&mut self, frame: &Frame, take: &mut impl FnMut(ForkPairs)) -> Result<(), ReadError> {
         for pair in PairRow::rows(frame) {
             let (cell, fork, pair) = at(&self.path, pair)?;
-            while self.current().is_some_and(|current| self.pairs.len() == current.pairs_recorded as usize) {
+            while self
+                .current()
+                .is_some_and(|current| self.pairs.len() == current.pairs_recorded as usize)
+            {
                 self.hand_over(take);
             }
-            if self.current().is_none_or(|current| (current.cell, current.fork) != (cell, fork)) {
+            if self
+                .current()
+                .is_none_or(|current| (current.cell, current.fork) != (cell, fork))
+            {
                 let problem = format!("a row of fork {fork} of cell {cell}, which forks.parquet does not expect here");
                 return Err(self.fault(problem));
             }
@@ -249,12 +284,20 @@ impl<'a> ByFork<'a> {
 
     fn hand_over(&mut self, take: &mut impl FnMut(ForkPairs)) {
         if let Some(fork) = self.current() {
-            take(ForkPairs { cell: fork.cell, fork: fork.fork, pairs: std::mem::take(&mut self.pairs) });
+            take(ForkPairs {
+                cell: fork.cell,
+                fork: fork.fork,
+                pairs: std::mem::take(&mut self.pairs),
+            });
         }
         self.next += 1;
     }
 
     fn fault(&self, problem: String) -> ReadError {
-        ReadError::Value { path: self.path.clone(), row: self.row, problem }
+        ReadError::Value {
+            path: self.path.clone(),
+            row: self.row,
+            problem,
+        }
     }
 }

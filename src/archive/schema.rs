@@ -70,15 +70,32 @@ impl Table {
 }
 
 const fn text(name: &'static str, description: &'static str) -> Column {
-    Column { name, kind: Kind::Text, nullable: false, unit: "", description, coding: Coding::Dictionary }
+    Column {
+        name,
+        kind: Kind::Text,
+        nullable: false,
+        unit: "",
+        description,
+        coding: Coding::Dictionary,
+    }
 }
 
 const fn integer(name: &'static str, unit: &'static str, description: &'static str) -> Column {
-    Column { name, kind: Kind::Integer, nullable: false, unit, description, coding: Coding::Delta }
+    Column {
+        name,
+        kind: Kind::Integer,
+        nullable: false,
+        unit,
+        description,
+        coding: Coding::Delta,
+    }
 }
 
 const fn nullable(column: Column) -> Column {
-    Column { nullable: true, ..column }
+    Column {
+        nullable: true,
+        ..column
+    }
 }
 
 /// Every table of a run, in the order in which DESIGN lists them.
@@ -100,11 +117,17 @@ pub(super) const ENVIRONMENT: Table = Table {
     name: "environment",
     columns: &[
         text("when", "`start` or `end` of the run"),
-        text("scope", "what the fact is about: host, build, server, provision, sqlite"),
+        text(
+            "scope",
+            "what the fact is about: host, build, server, provision, sqlite",
+        ),
         text("key", "name within the scope"),
         nullable(text("value", "value as text; null unless the status is ok")),
         nullable(text("unit", "unit of a numeric value; null where there is none")),
-        text("status", "ok, absent (this machine has none), denied (not readable), masked (hidden on purpose)"),
+        text(
+            "status",
+            "ok, absent (this machine has none), denied (not readable), masked (hidden on purpose)",
+        ),
         text("source", "where it was read"),
     ],
 };
@@ -122,7 +145,11 @@ pub(super) const CELLS: Table = Table {
         integer("fields", "", "rows of the model"),
         text("subject", "the strategy that is priced"),
         text("baseline", "the strategy that it is priced against"),
-        nullable(integer("round_trips", "", "round trips that the subject takes beyond the baseline; null in process")),
+        nullable(integer(
+            "round_trips",
+            "",
+            "round trips that the subject takes beyond the baseline; null in process",
+        )),
     ],
 };
 
@@ -134,15 +161,35 @@ pub(super) const FORKS: Table = Table {
         integer("fork", "", "place within the cell, from 0"),
         integer("position", "", "place within the run, from 0"),
         integer("pid", "", "process that measured it"),
-        integer("started_unix_ns", "ns", "wall clock at the fork's start, since 1970-01-01 UTC"),
-        integer("ended_unix_ns", "ns", "wall clock at the fork's end, since 1970-01-01 UTC"),
+        integer(
+            "started_unix_ns",
+            "ns",
+            "wall clock at the fork's start, since 1970-01-01 UTC",
+        ),
+        integer(
+            "ended_unix_ns",
+            "ns",
+            "wall clock at the fork's end, since 1970-01-01 UTC",
+        ),
         text("status", "ok, or failed: the fork broke off"),
         nullable(text("reason", "why it broke off; null when ok")),
-        integer("pairs_planned", "", "pairs that the manifest asks for, warm-up included"),
+        integer(
+            "pairs_planned",
+            "",
+            "pairs that the manifest asks for, warm-up included",
+        ),
         integer("pairs_recorded", "", "rows of this fork in `pairs`"),
         integer("pairs_ok", "", "measured pairs with status ok"),
-        nullable(integer("subject_median_ns", "ns", "nearest-rank median over measured ok pairs, as the fork saw it")),
-        nullable(integer("baseline_median_ns", "ns", "nearest-rank median over measured ok pairs, as the fork saw it")),
+        nullable(integer(
+            "subject_median_ns",
+            "ns",
+            "nearest-rank median over measured ok pairs, as the fork saw it",
+        )),
+        nullable(integer(
+            "baseline_median_ns",
+            "ns",
+            "nearest-rank median over measured ok pairs, as the fork saw it",
+        )),
         nullable(integer(
             "difference_median_ns",
             "ns",
@@ -150,13 +197,37 @@ pub(super) const FORKS: Table = Table {
         )),
         integer("clock_resolution_ns", "ns", "smallest step of the clock that was seen"),
         integer("clock_overhead_ns", "ns", "median cost of reading the clock"),
-        nullable(integer("distance_before_ns", "ns", "median of 200 empty round trips before; null in process")),
-        nullable(integer("distance_after_ns", "ns", "median of 200 empty round trips after; null in process")),
-        integer("table_bytes_start", "bytes", "size of the model's table (PostgreSQL) or database (SQLite) before"),
-        nullable(integer("table_bytes_end", "bytes", "the same after the last pair; null if it could not be read")),
-        nullable(integer("dead_tuples_start", "", "dead tuples that PostgreSQL counts before; null on SQLite")),
+        nullable(integer(
+            "distance_before_ns",
+            "ns",
+            "median of 200 empty round trips before; null in process",
+        )),
+        nullable(integer(
+            "distance_after_ns",
+            "ns",
+            "median of 200 empty round trips after; null in process",
+        )),
+        integer(
+            "table_bytes_start",
+            "bytes",
+            "size of the model's table (PostgreSQL) or database (SQLite) before",
+        ),
+        nullable(integer(
+            "table_bytes_end",
+            "bytes",
+            "the same after the last pair; null if it could not be read",
+        )),
+        nullable(integer(
+            "dead_tuples_start",
+            "",
+            "dead tuples that PostgreSQL counts before; null on SQLite",
+        )),
         nullable(integer("dead_tuples_end", "", "the same after the last pair")),
-        nullable(integer("autovacuums", "", "times that PostgreSQL vacuumed the table by itself; null on SQLite")),
+        nullable(integer(
+            "autovacuums",
+            "",
+            "times that PostgreSQL vacuumed the table by itself; null on SQLite",
+        )),
         nullable(Column {
             name: "model_intact",
             kind: Kind::Boolean,
@@ -174,7 +245,11 @@ pub(super) const PAIRS: Table = Table {
     columns: &[
         integer("cell", "", "the pair's cell"),
         integer("fork", "", "the pair's fork"),
-        integer("previewer", "", "which of several concurrent previewers; 0 where there is one"),
+        integer(
+            "previewer",
+            "",
+            "which of several concurrent previewers; 0 where there is one",
+        ),
         integer("pair", "", "place within the phase, from 0"),
         text("phase", "warmup or measured"),
         Column {
@@ -193,12 +268,34 @@ pub(super) const PAIRS: Table = Table {
             description: "the drag's growth delta",
             coding: Coding::Dictionary,
         },
-        nullable(integer("subject_start_ns", "ns", "start of the subject, since the fork's clock began; null if not tried")),
-        nullable(integer("subject_ns", "ns", "time of the subject's preview; null if it gave no answer")),
-        nullable(integer("baseline_start_ns", "ns", "start of the baseline, since the fork's clock began; null if not tried")),
-        nullable(integer("baseline_ns", "ns", "time of the baseline's preview; null if it gave no answer")),
-        nullable(text("subject_answer", "digest of the subject's answer, 32 hexadecimal digits")),
-        nullable(text("baseline_answer", "digest of the baseline's answer, 32 hexadecimal digits")),
+        nullable(integer(
+            "subject_start_ns",
+            "ns",
+            "start of the subject, since the fork's clock began; null if not tried",
+        )),
+        nullable(integer(
+            "subject_ns",
+            "ns",
+            "time of the subject's preview; null if it gave no answer",
+        )),
+        nullable(integer(
+            "baseline_start_ns",
+            "ns",
+            "start of the baseline, since the fork's clock began; null if not tried",
+        )),
+        nullable(integer(
+            "baseline_ns",
+            "ns",
+            "time of the baseline's preview; null if it gave no answer",
+        )),
+        nullable(text(
+            "subject_answer",
+            "digest of the subject's answer, 32 hexadecimal digits",
+        )),
+        nullable(text(
+            "baseline_answer",
+            "digest of the baseline's answer, 32 hexadecimal digits",
+        )),
         text("status", "ok, mismatch (answers differ), timeout, failed"),
         nullable(text("reason", "why the status is not ok")),
     ],

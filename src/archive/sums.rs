@@ -31,16 +31,25 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 /// Lines for the named files of a directory, in the order given.
 pub(super) fn lines(directory: &Path, names: &[String]) -> io::Result<String> {
-    names.iter().map(|name| Ok(format!("{}  {name}\n", sha256_of(&directory.join(name))?))).collect()
+    names
+        .iter()
+        .map(|name| Ok(format!("{}  {name}\n", sha256_of(&directory.join(name))?)))
+        .collect()
 }
 
 /// Checks every file that a sums file names; gives their names.
 pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
     let directory = sums.parent().unwrap_or(Path::new("."));
-    let text = std::fs::read_to_string(sums).map_err(|source| ReadError::Io { path: sums.to_owned(), source })?;
+    let text = std::fs::read_to_string(sums).map_err(|source| ReadError::Io {
+        path: sums.to_owned(),
+        source,
+    })?;
     let mut names = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let malformed = || ReadError::Sums { path: sums.to_owned(), line: index + 1 };
+        let malformed = || ReadError::Sums {
+            path: sums.to_owned(),
+            line: index + 1,
+        };
         let (expected, name) = line.split_once("  ").ok_or_else(malformed)?;
         if expected.len() != 64 || name.is_empty() || name.contains(['/', '\\']) {
             return Err(malformed());
@@ -57,5 +66,8 @@ pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
 }
 
 fn missing(path: PathBuf) -> ReadError {
-    ReadError::Inventory { path, problem: "is missing, and SHA256SUMS names it" }
+    ReadError::Inventory {
+        path,
+        problem: "is missing, and SHA256SUMS names it",
+    }
 }

@@ -54,7 +54,10 @@ impl RunWriter {
         durable::sync_directory(results)?;
         Ok(Self {
             directory,
-            identity: FileIdentity { run, manifest_sha256: of.manifest_sha256.to_owned() },
+            identity: FileIdentity {
+                run,
+                manifest_sha256: of.manifest_sha256.to_owned(),
+            },
             ledger: Ledger::of(results),
             facts: Vec::new(),
             parts: Vec::new(),
@@ -88,12 +91,7 @@ impl RunWriter {
     ///
     /// # Errors
     /// What the system says.
-    pub fn announce(
-        &mut self,
-        settings: &[Setting],
-        cells: &[CellRow],
-        facts: Vec<FactRow>,
-    ) -> Result<(), WriteError> {
+    pub fn announce(&mut self, settings: &[Setting], cells: &[CellRow], facts: Vec<FactRow>) -> Result<(), WriteError> {
         self.table(&MANIFEST, Setting::frame(settings))?;
         self.table(&CELLS, CellRow::frame(cells))?;
         self.facts = facts;
@@ -144,11 +142,15 @@ impl RunWriter {
     /// # Errors
     /// What the system says.
     pub fn ledger(&self, state: LedgerState) -> Result<(), WriteError> {
-        self.ledger.append(&self.identity.run, &self.identity.manifest_sha256, state)
+        self.ledger
+            .append(&self.identity.run, &self.identity.manifest_sha256, state)
     }
 
     fn table(&self, table: &'static Table, frame: Frame) -> Result<(), WriteError> {
-        durable::write(&self.directory.join(table.file_name()), &codec::encode(&self.identity, frame)?)
+        durable::write(
+            &self.directory.join(table.file_name()),
+            &codec::encode(&self.identity, frame)?,
+        )
     }
 
     fn merge_pairs(&self) -> Result<(), WriteError> {
@@ -172,7 +174,11 @@ pub(super) fn part_names(position: u32) -> [String; 3] {
 /// A directory that did not exist: the stem, or the stem with a number where two runs start in one second.
 fn free_directory(results: &Path, stem: &str) -> Result<(String, PathBuf), WriteError> {
     for attempt in 1..=NAMES_TRIED {
-        let run = if attempt == 1 { stem.to_owned() } else { format!("{stem}-{attempt}") };
+        let run = if attempt == 1 {
+            stem.to_owned()
+        } else {
+            format!("{stem}-{attempt}")
+        };
         let directory = results.join(&run);
         match fs::create_dir(&directory) {
             Ok(()) => return Ok((run, directory)),

@@ -41,7 +41,9 @@ impl SqliteSession {
     /// # Errors
     /// What SQLite says.
     pub fn in_memory() -> Result<Self, BackendError> {
-        Ok(Self { connection: Connection::open_in_memory()? })
+        Ok(Self {
+            connection: Connection::open_in_memory()?,
+        })
     }
 
     /// A new database in the file `path`, which must not exist.
@@ -128,7 +130,11 @@ impl SqliteSession {
     /// # Errors
     /// What SQLite says.
     pub fn reset(&mut self) -> Result<(), BackendError> {
-        if self.connection.is_autocommit() { Ok(()) } else { self.rollback() }
+        if self.connection.is_autocommit() {
+            Ok(())
+        } else {
+            self.rollback()
+        }
     }
 
     /// Journal, size and free pages as they are now.
@@ -136,9 +142,14 @@ impl SqliteSession {
     /// # Errors
     /// What SQLite says.
     pub fn state(&self) -> Result<SqliteState, BackendError> {
-        let number = |pragma: &str| self.connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        let number = |pragma: &str| {
+            self.connection
+                .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
+        };
         Ok(SqliteState {
-            journal_mode: self.connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?,
+            journal_mode: self
+                .connection
+                .pragma_query_value(None, "journal_mode", |row| row.get(0))?,
             synchronous: number("synchronous")?,
             database_bytes: number("page_count")? * number("page_size")?,
             free_pages: number("freelist_count")?,

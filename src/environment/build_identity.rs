@@ -71,9 +71,7 @@ pub fn build_facts() -> Vec<Fact> {
         ("git.commit", build.git_commit, "git rev-parse HEAD"),
         (
             "git.dirty",
-            build
-                .dirty
-                .map(|dirty| if dirty { "true" } else { "false" }),
+            build.dirty.map(|dirty| if dirty { "true" } else { "false" }),
             "git status",
         ),
         ("rustc.version", build.rustc, "rustc -vV"),
@@ -83,11 +81,7 @@ pub fn build_facts() -> Vec<Fact> {
         ("opt_level", build.opt_level, BUILD_SCRIPT),
         (
             "debug_assertions",
-            Some(if cfg!(debug_assertions) {
-                "true"
-            } else {
-                "false"
-            }),
+            Some(if cfg!(debug_assertions) { "true" } else { "false" }),
             "cfg",
         ),
         ("features", build.features.or(Some("none")), BUILD_SCRIPT),
@@ -96,9 +90,7 @@ pub fn build_facts() -> Vec<Fact> {
         .into_iter()
         .map(|(key, value, source)| fact(key, value, source))
         .collect();
-    let flags = build
-        .rustflags
-        .map_or_else(|| "none".to_owned(), mask_flags);
+    let flags = build.rustflags.map_or_else(|| "none".to_owned(), mask_flags);
     facts.push(fact("rustflags", Some(&flags), "CARGO_ENCODED_RUSTFLAGS"));
     facts.push(fact(
         "cargo_lock.sha256",
@@ -191,22 +183,13 @@ mod tests {
     fn the_build_is_told() {
         let facts = build_facts();
         assert_eq!(value(&facts, "version"), Some(env!("CARGO_PKG_VERSION")));
-        assert!(
-            value(&facts, "rustc.version")
-                .unwrap()
-                .starts_with("rustc ")
-        );
+        assert!(value(&facts, "rustc.version").unwrap().starts_with("rustc "));
         assert!(value(&facts, "target").is_some());
         for key in ["cargo_lock.sha256", "executable.sha256"] {
             assert_eq!(value(&facts, key).unwrap().len(), 64, "{key}");
         }
         for fact in &facts {
-            assert_eq!(
-                fact.value.is_some(),
-                fact.status == FactStatus::Ok,
-                "{}",
-                fact.key
-            );
+            assert_eq!(fact.value.is_some(), fact.status == FactStatus::Ok, "{}", fact.key);
             assert!(
                 !fact.value.as_deref().unwrap_or_default().contains("/root"),
                 "{} names a place",

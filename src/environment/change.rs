@@ -56,10 +56,7 @@ pub fn differences<'a>(start: &'a [Fact], end: &'a [Fact]) -> Vec<Change<'a>> {
         .collect()
 }
 
-const NOTHING: Change<'static> = Change {
-    start: None,
-    end: None,
-};
+const NOTHING: Change<'static> = Change { start: None, end: None };
 
 fn name(fact: &Fact) -> (&str, &str) {
     (&fact.scope, &fact.key)
@@ -93,12 +90,7 @@ mod tests {
             Fact::known("host", "cpu.governor", "powersave", "/sys"),
             Fact::known("host", "cpu.model", "Z80", "elsewhere"),
             Fact::known("host", "load.1m", "3.0", "/proc"),
-            Fact::unknown(
-                "server",
-                "shared_buffers",
-                FactStatus::Denied,
-                "pg_settings",
-            ),
+            Fact::unknown("server", "shared_buffers", FactStatus::Denied, "pg_settings"),
             Fact::known("server", "late", "1", "pg_settings"),
         ];
         let told = differences(&start, &end);
@@ -121,12 +113,7 @@ mod tests {
 
     #[test]
     fn equal_readings_tell_nothing() {
-        let facts = [Fact::unknown(
-            "host",
-            "cpu.boost",
-            FactStatus::Absent,
-            "/sys",
-        )];
+        let facts = [Fact::unknown("host", "cpu.boost", FactStatus::Absent, "/sys")];
         assert_eq!(differences(&facts, &facts), []);
         assert_eq!(differences(&[], &[]), []);
     }
@@ -136,9 +123,7 @@ mod tests {
         let facts = host_facts(Path::new("."));
         for (scope, key) in MOVES_BY_NATURE {
             assert!(
-                facts
-                    .iter()
-                    .any(|fact| fact.scope == *scope && fact.key == *key),
+                facts.iter().any(|fact| fact.scope == *scope && fact.key == *key),
                 "{scope} {key} is never read"
             );
         }

@@ -44,21 +44,13 @@ pub(super) fn mask_arguments(line: &str) -> String {
         .take_while(|word| *word != "--")
         .map(|word| mask_parameter(word))
         .collect();
-    let rest = if kernel.len() < words.len() {
-        " -- ***"
-    } else {
-        ""
-    };
+    let rest = if kernel.len() < words.len() { " -- ***" } else { "" };
     format!("{}{rest}", kernel.join(" "))
 }
 
 /// Comma-separated options with their private values masked.
 pub(super) fn mask_options(options: &str) -> String {
-    options
-        .split(',')
-        .map(mask_parameter)
-        .collect::<Vec<_>>()
-        .join(",")
+    options.split(',').map(mask_parameter).collect::<Vec<_>>().join(",")
 }
 
 /// `name=value` or a bare word, with whatever is private in it masked.
@@ -74,16 +66,13 @@ pub(super) fn mask_parameter(parameter: &str) -> String {
 
 fn is_private_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    PRIVATE_PARAMETERS.contains(&name.as_str())
-        || PRIVATE_NAMES.iter().any(|part| name.contains(part))
+    PRIVATE_PARAMETERS.contains(&name.as_str()) || PRIVATE_NAMES.iter().any(|part| name.contains(part))
 }
 
 /// A path, an address, or something as long and mixed as a key.
 fn is_private_value(value: &str) -> bool {
     value.contains(['/', '\\', '@', '"', '\''])
-        || value
-            .split([',', ';'])
-            .any(|part| part.parse::<IpAddr>().is_ok())
+        || value.split([',', ';']).any(|part| part.parse::<IpAddr>().is_ok())
         || value
             .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '_')
             .any(is_key_like)
@@ -143,10 +132,7 @@ mod tests {
 
     #[test]
     fn what_goes_to_the_first_process_is_dropped() {
-        assert_eq!(
-            mask_arguments("quiet -- --password hunter2"),
-            "quiet -- ***"
-        );
+        assert_eq!(mask_arguments("quiet -- --password hunter2"), "quiet -- ***");
     }
 
     #[test]

@@ -52,7 +52,11 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
         Backend::SqliteMemory | Backend::SqliteFile { .. } => Engine::Sqlite,
     });
     if backend_span.is_none() {
-        reader.fault(&(0..0), "backend", "is missing; add a table `[backend]` with `engine = \"sqlite\"`");
+        reader.fault(
+            &(0..0),
+            "backend",
+            "is missing; add a table `[backend]` with `engine = \"sqlite\"`",
+        );
     }
     let grid = grid(wire.grid, engine, &mut reader);
     let measure = measure(wire.measure, &mut reader);
@@ -62,8 +66,21 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
         (Some(name), Some(title), Some(question), Some(backend), Some(grid), Some(measure), Some(figures))
             if reader.faults.is_empty() =>
         {
-            let analysis = wire.analysis.map(|text| text.value.trim().to_owned()).unwrap_or_default();
-            Ok(Manifest { name, title, question, analysis, backend, grid, measure, figures, source })
+            let analysis = wire
+                .analysis
+                .map(|text| text.value.trim().to_owned())
+                .unwrap_or_default();
+            Ok(Manifest {
+                name,
+                title,
+                question,
+                analysis,
+                backend,
+                grid,
+                measure,
+                figures,
+                source,
+            })
         }
         _ => Err(reader.faults),
     }
@@ -73,9 +90,15 @@ fn name(wire: Option<At<String>>, reader: &mut Reader<'_>) -> Checked<String> {
     let At { value, span } = required(wire, "name", &None, reader)?;
     let fits = value.len() <= 64
         && value.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-        && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && value
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !fits {
-        reader.fault(&span, "name", "must be 1 to 64 lower-case letters, digits and hyphens, e.g. \"pg-local\"");
+        reader.fault(
+            &span,
+            "name",
+            "must be 1 to 64 lower-case letters, digits and hyphens, e.g. \"pg-local\"",
+        );
         return None;
     }
     Some(value)
@@ -115,9 +138,12 @@ fn backend(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
 
 fn sqlite(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
     let foreign = "belongs to `engine = \"postgres\"`";
-    for (key, value) in
-        [("provision", &wire.provision), ("image", &wire.image), ("url", &wire.url), ("schema", &wire.schema)]
-    {
+    for (key, value) in [
+        ("provision", &wire.provision),
+        ("image", &wire.image),
+        ("url", &wire.url),
+        ("schema", &wire.schema),
+    ] {
         refuse(value.as_ref(), key, foreign, reader);
     }
     refuse(wire.settings.as_ref(), "settings", foreign, reader);
@@ -132,9 +158,21 @@ fn sqlite(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
         return Some(Backend::SqliteMemory);
     }
     let journal = required(wire.journal_mode, "backend.journal_mode", &wire.span, reader)?;
-    let journal_mode = named(&journal, "backend.journal_mode", &JournalMode::ALL, JournalMode::as_str, reader);
+    let journal_mode = named(
+        &journal,
+        "backend.journal_mode",
+        &JournalMode::ALL,
+        JournalMode::as_str,
+        reader,
+    );
     let synchronous = match &wire.synchronous {
-        Some(level) => named(level, "backend.synchronous", &Synchronous::ALL, Synchronous::as_str, reader),
+        Some(level) => named(
+            level,
+            "backend.synchronous",
+            &Synchronous::ALL,
+            Synchronous::as_str,
+            reader,
+        ),
         None => Some(Synchronous::Full),
     };
     let (journal_mode, synchronous) = (journal_mode?, synchronous?);
@@ -146,14 +184,19 @@ fn sqlite(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
         );
         return None;
     }
-    Some(Backend::SqliteFile { journal_mode, synchronous })
+    Some(Backend::SqliteFile {
+        journal_mode,
+        synchronous,
+    })
 }
 
 fn postgres(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
     let foreign = "belongs to `engine = \"sqlite\"`";
-    for (key, value) in
-        [("storage", &wire.storage), ("journal_mode", &wire.journal_mode), ("synchronous", &wire.synchronous)]
-    {
+    for (key, value) in [
+        ("storage", &wire.storage),
+        ("journal_mode", &wire.journal_mode),
+        ("synchronous", &wire.synchronous),
+    ] {
         refuse(value.as_ref(), key, foreign, reader);
     }
     let schema = match &wire.schema {
@@ -161,9 +204,12 @@ fn postgres(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
         None => None,
     };
     let provision = match (&wire.provision, &wire.url) {
-        (Some(provision), _) => {
-            one_of(provision, "backend.provision", &["ephemeral", "container", "url"], reader)?
-        }
+        (Some(provision), _) => one_of(
+            provision,
+            "backend.provision",
+            &["ephemeral", "container", "url"],
+            reader,
+        )?,
         (None, Some(_)) => "url",
         (None, None) => {
             required::<String>(None, "backend.provision", &wire.span, reader);
@@ -171,10 +217,20 @@ fn postgres(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
         }
     };
     if provision != "ephemeral" {
-        refuse(wire.settings.as_ref(), "settings", "belongs to `provision = \"ephemeral\"`", reader);
+        refuse(
+            wire.settings.as_ref(),
+            "settings",
+            "belongs to `provision = \"ephemeral\"`",
+            reader,
+        );
     }
     if provision != "container" {
-        refuse(wire.image.as_ref(), "image", "belongs to `provision = \"container\"`", reader);
+        refuse(
+            wire.image.as_ref(),
+            "image",
+            "belongs to `provision = \"container\"`",
+            reader,
+        );
     }
     if provision != "url" {
         refuse(wire.url.as_ref(), "url", "belongs to `provision = \"url\"`", reader);
@@ -182,11 +238,13 @@ fn postgres(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
     let server = match provision {
         "ephemeral" => {
             let settings = wire.settings.map(|settings| settings.value).unwrap_or_default();
-            Server::Ephemeral { settings: settings.into_iter().map(|(name, value)| (name, value.value)).collect() }
+            Server::Ephemeral {
+                settings: settings.into_iter().map(|(name, value)| (name, value.value)).collect(),
+            }
         }
-        "container" => {
-            Server::Container { image: image(required(wire.image, "backend.image", &wire.span, reader)?, reader)? }
-        }
+        "container" => Server::Container {
+            image: image(required(wire.image, "backend.image", &wire.span, reader)?, reader)?,
+        },
         _ => Server::Url(url(&required(wire.url, "backend.url", &wire.span, reader)?, reader)?),
     };
     Some(Backend::Postgres { server, schema })
@@ -195,9 +253,16 @@ fn postgres(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
 fn image(image: At<String>, reader: &mut Reader<'_>) -> Checked<String> {
     let fits = !image.value.is_empty()
         && !image.value.starts_with('-')
-        && image.value.chars().all(|c| c.is_ascii_alphanumeric() || "._-/:@".contains(c));
+        && image
+            .value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._-/:@".contains(c));
     if !fits {
-        reader.fault(&image.span, "backend.image", "must be an image reference, e.g. \"postgres:16\"");
+        reader.fault(
+            &image.span,
+            "backend.image",
+            "must be an image reference, e.g. \"postgres:16\"",
+        );
         return None;
     }
     Some(image.value)
@@ -205,8 +270,13 @@ fn image(image: At<String>, reader: &mut Reader<'_>) -> Checked<String> {
 
 fn schema_name(schema: &At<String>, reader: &mut Reader<'_>) -> Checked<String> {
     let fits = schema.value.len() <= 63
-        && schema.value.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
-        && schema.value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && schema
+            .value
+            .starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
+        && schema
+            .value
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && !schema.value.starts_with("pg_");
     if !fits {
         let message = "must be a plain schema name: lower-case letters, digits and underscores, at most 63, not pg_…";
@@ -218,11 +288,18 @@ fn schema_name(schema: &At<String>, reader: &mut Reader<'_>) -> Checked<String> 
 
 /// A manifest is archived verbatim, so it may not hold a password.
 fn url(url: &At<String>, reader: &mut Reader<'_>) -> Checked<UrlTemplate> {
-    let authority = url.value.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or(""));
+    let authority = url
+        .value
+        .split_once("://")
+        .map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or(""));
     let userinfo = authority.rsplit_once('@').map_or("", |(userinfo, _)| userinfo);
-    let in_userinfo = userinfo.split_once(':').is_some_and(|(_, password)| !is_variable(password));
+    let in_userinfo = userinfo
+        .split_once(':')
+        .is_some_and(|(_, password)| !is_variable(password));
     let in_parameter = url.value.split(['?', '&', ' ']).any(|part| {
-        part.trim_start().strip_prefix("password=").is_some_and(|password| !is_variable(password.trim_matches('\'')))
+        part.trim_start()
+            .strip_prefix("password=")
+            .is_some_and(|password| !is_variable(password.trim_matches('\'')))
     });
     if in_userinfo || in_parameter {
         let message = "holds a password, and manifests are archived; put it into an environment variable and write \
@@ -234,12 +311,20 @@ fn url(url: &At<String>, reader: &mut Reader<'_>) -> Checked<UrlTemplate> {
 }
 
 fn is_variable(text: &str) -> bool {
-    text.is_empty() || text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).is_some_and(|n| !n.is_empty())
+    text.is_empty()
+        || text
+            .strip_prefix("${")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .is_some_and(|n| !n.is_empty())
 }
 
 fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<Grid> {
     if wire.span.is_none() {
-        reader.fault(&(0..0), "grid", "is missing; add a table `[grid]` with plans, subjects and baseline");
+        reader.fault(
+            &(0..0),
+            "grid",
+            "is missing; add a table `[grid]` with plans, subjects and baseline",
+        );
         return None;
     }
     let plans = required(wire.plans, "grid.plans", &wire.span, reader).and_then(|plans| plan_sizes(plans, reader));
@@ -248,7 +333,12 @@ fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Chec
     let baseline = required(wire.baseline, "grid.baseline", &wire.span, reader)
         .and_then(|baseline| strategy(&baseline, "grid.baseline", engine, reader));
     let control = wire.control.is_none_or(|control| control.value);
-    Some(Grid { plans: plans?, subjects: subjects?, baseline: baseline?, control })
+    Some(Grid {
+        plans: plans?,
+        subjects: subjects?,
+        baseline: baseline?,
+        control,
+    })
 }
 
 fn plan_sizes(plans: At<Vec<At<Number>>>, reader: &mut Reader<'_>) -> Checked<Vec<u32>> {
@@ -307,7 +397,13 @@ fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
     let previews = whole(wire.previews, "measure.previews", &limits::PREVIEWS, 300, reader);
     let warmup = whole(wire.warmup, "measure.warmup", &limits::WARMUP, 80, reader);
     let forks = whole(wire.forks, "measure.forks", &limits::FORKS, 5, reader);
-    let timeout_ms = whole(wire.timeout_ms, "measure.timeout_ms", &limits::TIMEOUT_MS, 10_000, reader);
+    let timeout_ms = whole(
+        wire.timeout_ms,
+        "measure.timeout_ms",
+        &limits::TIMEOUT_MS,
+        10_000,
+        reader,
+    );
     let seed = required(wire.seed, "measure.seed", &wire.span, reader)
         .and_then(|seed| integer(&seed, "measure.seed", &limits::SEED, reader));
     let order = match &wire.order {
@@ -350,7 +446,11 @@ fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Ch
         .collect();
     let Some(primary) = wire else {
         let middle = grid.plans[(grid.plans.len() - 1) / 2];
-        return Some(format!("{}.{}", grid.cell_id(middle, grid.subjects[0]), PRIMARY_FIGURES[0]));
+        return Some(format!(
+            "{}.{}",
+            grid.cell_id(middle, grid.subjects[0]),
+            PRIMARY_FIGURES[0]
+        ));
     };
     let known: Vec<&str> = ids.iter().map(String::as_str).collect();
     one_of(&primary, "figures.primary", &known, reader).map(str::to_owned)
@@ -371,7 +471,11 @@ fn one_of<'c>(word: &At<String>, key: &str, candidates: &[&'c str], reader: &mut
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("known: {}", candidates.join(", ")),
     };
-    reader.fault(&word.span, key, format!("is {:?}, which is unknown; {hint}", word.value));
+    reader.fault(
+        &word.span,
+        key,
+        format!("is {:?}, which is unknown; {hint}", word.value),
+    );
     None
 }
 
@@ -418,7 +522,9 @@ fn integer(number: &At<Number>, key: &str, range: &RangeInclusive<i128>, reader:
 }
 
 fn millis(wire: Option<At<Number>>, key: &str, default: f64, reader: &mut Reader<'_>) -> Checked<Nanos> {
-    let Some(At { value, span }) = wire else { return Some(Nanos((default * 1e6).round() as i64)) };
+    let Some(At { value, span }) = wire else {
+        return Some(Nanos((default * 1e6).round() as i64));
+    };
     let millis = match value {
         Number::Integer(value) => value as f64,
         Number::Float(value) => value,
@@ -426,7 +532,10 @@ fn millis(wire: Option<At<Number>>, key: &str, default: f64, reader: &mut Reader
     if millis > 0.0 && millis <= limits::MILLIS_MAX {
         return Some(Nanos((millis * 1e6).round() as i64));
     }
-    let message = format!("is {millis} ms, but must be above 0 and at most {} ms", limits::MILLIS_MAX);
+    let message = format!(
+        "is {millis} ms, but must be above 0 and at most {} ms",
+        limits::MILLIS_MAX
+    );
     reader.fault(&span, key, message);
     None
 }

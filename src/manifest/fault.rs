@@ -19,7 +19,10 @@ pub struct Fault {
 impl Fault {
     /// A fault at a byte range of the source.
     pub fn at(source: &str, span: &Range<usize>, key: &str, message: impl Into<String>) -> Self {
-        let start = (0..=span.start.min(source.len())).rev().find(|&at| source.is_char_boundary(at)).unwrap_or(0);
+        let start = (0..=span.start.min(source.len()))
+            .rev()
+            .find(|&at| source.is_char_boundary(at))
+            .unwrap_or(0);
         let before = &source[..start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
@@ -42,7 +45,10 @@ impl Faults {
     pub(super) fn new(path: &str, mut faults: Vec<Fault>) -> Self {
         faults.sort_by_key(|fault| (fault.line, fault.column));
         faults.dedup();
-        Self { path: path.to_owned(), faults }
+        Self {
+            path: path.to_owned(),
+            faults,
+        }
     }
 
     /// The faults.
@@ -56,7 +62,13 @@ impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.faults.len();
         write!(f, "the manifest has {count} fault{}", if count == 1 { "" } else { "s" })?;
-        for Fault { line, column, key, message } in &self.faults {
+        for Fault {
+            line,
+            column,
+            key,
+            message,
+        } in &self.faults
+        {
             let separator = if key.is_empty() { "" } else { ": " };
             write!(f, "\n  {}:{line}:{column}: {key}{separator}{message}", self.path)?;
         }

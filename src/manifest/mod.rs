@@ -54,7 +54,9 @@ pub struct ManifestSource {
 
 impl fmt::Debug for ManifestSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ManifestSource").field("sha256", &self.sha256).finish_non_exhaustive()
+        f.debug_struct("ManifestSource")
+            .field("sha256", &self.sha256)
+            .finish_non_exhaustive()
     }
 }
 
@@ -84,8 +86,15 @@ impl Backend {
     pub fn label(&self) -> String {
         match self {
             Self::SqliteMemory => "sqlite memory".to_owned(),
-            Self::SqliteFile { journal_mode, synchronous } => {
-                format!("sqlite file, journal {}, synchronous {}", journal_mode.as_str(), synchronous.as_str())
+            Self::SqliteFile {
+                journal_mode,
+                synchronous,
+            } => {
+                format!(
+                    "sqlite file, journal {}, synchronous {}",
+                    journal_mode.as_str(),
+                    synchronous.as_str()
+                )
             }
             Self::Postgres { server, .. } => match server {
                 Server::Ephemeral { .. } => "postgres local".to_owned(),
@@ -136,7 +145,9 @@ impl UrlTemplate {
         let mut url = String::new();
         let mut rest = self.0.as_str();
         while let Some((before, after)) = rest.split_once("${") {
-            let Some((name, tail)) = after.split_once('}') else { break };
+            let Some((name, tail)) = after.split_once('}') else {
+                break;
+            };
             url.push_str(before);
             url.push_str(&lookup(name).ok_or_else(|| UnsetVariable(name.to_owned()))?);
             rest = tail;
@@ -160,7 +171,14 @@ pub enum JournalMode {
 
 impl JournalMode {
     /// Every mode, as a manifest names it.
-    pub const ALL: [Self; 6] = [Self::Delete, Self::Truncate, Self::Persist, Self::Memory, Self::Wal, Self::Off];
+    pub const ALL: [Self; 6] = [
+        Self::Delete,
+        Self::Truncate,
+        Self::Persist,
+        Self::Memory,
+        Self::Wal,
+        Self::Off,
+    ];
 
     /// SQLite's word.
     pub fn as_str(self) -> &'static str {
@@ -287,8 +305,10 @@ impl Manifest {
     /// [`ManifestError::Unreadable`], or [`ManifestError::Faulty`] with every fault of the file.
     pub fn read(path: &Path) -> Result<Self, ManifestError> {
         let shown = path.display().to_string();
-        let bytes =
-            std::fs::read(path).map_err(|source| ManifestError::Unreadable { path: shown.clone(), source })?;
+        let bytes = std::fs::read(path).map_err(|source| ManifestError::Unreadable {
+            path: shown.clone(),
+            source,
+        })?;
         let text = String::from_utf8(bytes).map_err(|_| ManifestError::Unreadable {
             path: shown.clone(),
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8 text"),
@@ -309,8 +329,14 @@ impl Manifest {
 impl ManifestSource {
     /// Keeps a text with its digest.
     pub fn new(text: &str) -> Self {
-        let sha256 = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { text: text.to_owned(), sha256 }
+        let sha256 = Sha256::digest(text.as_bytes())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            text: text.to_owned(),
+            sha256,
+        }
     }
 
     /// The first eight digits of the digest, which stand in a run's directory name.

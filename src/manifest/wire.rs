@@ -94,7 +94,10 @@ impl Reader<'_> {
 
 /// Walks the text. The reader comes back with the faults so far, for the checks to add theirs.
 pub(super) fn read(source: &str) -> (Wire, Reader<'_>) {
-    let mut reader = Reader { source, faults: Vec::new() };
+    let mut reader = Reader {
+        source,
+        faults: Vec::new(),
+    };
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         let span = error.span().unwrap_or(0..0);
@@ -191,11 +194,20 @@ struct Section<'i> {
 
 impl<'i> Section<'i> {
     fn new(path: &'static str, span: Range<usize>, table: DeTable<'i>) -> Self {
-        Self { path, span, table, asked: Vec::new() }
+        Self {
+            path,
+            span,
+            table,
+            asked: Vec::new(),
+        }
     }
 
     fn key(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        }
     }
 
     /// Takes a key's value and converts it; a wrong type is a fault that names what was wanted and what came.
@@ -238,7 +250,9 @@ impl<'i> Section<'i> {
         let shown = self.key(key);
         self.take(reader, key, "a number or an array of numbers", |value, reader| {
             let span = value.span();
-            list(value.into_inner(), span, reader, &shown, "a number", |value| number(&value))
+            list(value.into_inner(), span, reader, &shown, "a number", |value| {
+                number(&value)
+            })
         })
     }
 
@@ -252,21 +266,23 @@ impl<'i> Section<'i> {
     }
 
     /// A table of strings under keys of the author's choice.
-    fn string_table(
-        &mut self,
-        reader: &mut Reader<'_>,
-        key: &'static str,
-    ) -> Option<At<Vec<(String, At<String>)>>> {
+    fn string_table(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<At<Vec<(String, At<String>)>>> {
         let shown = self.key(key);
         self.take(reader, key, "a table of strings", |value, reader| {
-            let DeValue::Table(table) = value.into_inner() else { return Err("something else") };
+            let DeValue::Table(table) = value.into_inner() else {
+                return Err("something else");
+            };
             let mut entries = Vec::new();
             for (name, value) in table {
                 let (name, span) = (name.into_inner().into_owned(), value.span());
                 match string(value.into_inner()) {
                     Ok(value) => entries.push((name, At { value, span })),
                     Err(came) => {
-                        reader.fault(&span, &format!("{shown}.{name}"), format!("must be a string, but is {came}"));
+                        reader.fault(
+                            &span,
+                            &format!("{shown}.{name}"),
+                            format!("must be a string, but is {came}"),
+                        );
                     }
                 }
             }
@@ -344,7 +360,11 @@ fn number(value: &DeValue<'_>) -> Result<Number, &'static str> {
         DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix())
             .map(Number::Integer)
             .map_err(|_| "an integer beyond all bounds"),
-        DeValue::Float(float) => float.as_str().parse().map(Number::Float).map_err(|_| "not a finite number"),
+        DeValue::Float(float) => float
+            .as_str()
+            .parse()
+            .map(Number::Float)
+            .map_err(|_| "not a finite number"),
         other => Err(kind(other)),
     }
 }

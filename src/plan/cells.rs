@@ -71,7 +71,11 @@ impl Cell {
 /// Comparisons by size and subject, then a control a comparison whose sides differ.
 pub(super) fn lay_out(manifest: &Manifest) -> Vec<Cell> {
     let grid = &manifest.grid;
-    let points = || grid.plans.iter().flat_map(|&plans| grid.subjects.iter().map(move |&subject| (plans, subject)));
+    let points = || {
+        grid.plans
+            .iter()
+            .flat_map(|&plans| grid.subjects.iter().map(move |&subject| (plans, subject)))
+    };
     let cell = |kind, id, plans, subject, baseline| Cell {
         index: CellIndex(0),
         id,
@@ -83,11 +87,28 @@ pub(super) fn lay_out(manifest: &Manifest) -> Vec<Cell> {
         baseline,
     };
     let comparisons = points().map(|(plans, subject)| {
-        cell(CellKind::Comparison, grid.cell_id(plans, subject), plans, subject, grid.baseline)
+        cell(
+            CellKind::Comparison,
+            grid.cell_id(plans, subject),
+            plans,
+            subject,
+            grid.baseline,
+        )
     });
     let controls = points()
         .filter(|&(_, subject)| grid.control && subject != grid.baseline)
-        .map(|(plans, subject)| cell(CellKind::Control, grid.control_id(plans, subject), plans, subject, subject));
-    let numbered = |(index, cell): (usize, Cell)| Cell { index: CellIndex(index as u32), ..cell };
+        .map(|(plans, subject)| {
+            cell(
+                CellKind::Control,
+                grid.control_id(plans, subject),
+                plans,
+                subject,
+                subject,
+            )
+        });
+    let numbered = |(index, cell): (usize, Cell)| Cell {
+        index: CellIndex(index as u32),
+        ..cell
+    };
     comparisons.chain(controls).enumerate().map(numbered).collect()
 }

@@ -22,8 +22,18 @@ struct BackendCosts {
 
 fn costs(backend: &Backend) -> BackendCosts {
     match backend {
-        Backend::SqliteMemory => BackendCosts { start: 0.1e9, fork: 50e6, trip: 0.0, write: 20e3 },
-        Backend::SqliteFile { .. } => BackendCosts { start: 0.1e9, fork: 80e6, trip: 0.0, write: 60e3 },
+        Backend::SqliteMemory => BackendCosts {
+            start: 0.1e9,
+            fork: 50e6,
+            trip: 0.0,
+            write: 20e3,
+        },
+        Backend::SqliteFile { .. } => BackendCosts {
+            start: 0.1e9,
+            fork: 80e6,
+            trip: 0.0,
+            write: 60e3,
+        },
         Backend::Postgres { server, .. } => BackendCosts {
             start: match server {
                 Server::Ephemeral { .. } => 2e9,

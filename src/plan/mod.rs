@@ -74,7 +74,11 @@ impl Plan {
         }
         let schedule = schedule(manifest, &cells);
         let expected = estimate::run(manifest, &cells);
-        Ok(Self { cells, schedule, expected })
+        Ok(Self {
+            cells,
+            schedule,
+            expected,
+        })
     }
 
     /// The cells, in the order of the grid; comparisons first, then controls.

@@ -56,14 +56,7 @@ pub(super) fn round_stream(seed: Seed, round: ForkIndex) -> Stream {
 /// For each pair of a phase, whether the subject comes first.
 ///
 /// `phase` is the archive's word; warm-up and measured pairs have streams of their own.
-pub fn subject_first(
-    order: PairOrder,
-    seed: Seed,
-    cell: &Cell,
-    fork: ForkIndex,
-    phase: &str,
-    pairs: u32,
-) -> Vec<bool> {
+pub fn subject_first(order: PairOrder, seed: Seed, cell: &Cell, fork: ForkIndex, phase: &str, pairs: u32) -> Vec<bool> {
     let mut stream = Stream::new(seed, &format!("{}\nfork={fork}\nphase={phase}", cell.coordinates()));
     match order {
         PairOrder::Coin => (0..pairs).map(|_| stream.coin()).collect(),
@@ -92,7 +85,10 @@ mod tests {
             counts[stream.below(6) as usize] += 1;
         }
         // Chi-square with 5 degrees of freedom: 20.5 is exceeded with probability 0.001; the seed is fixed.
-        let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
+        let chi: f64 = counts
+            .iter()
+            .map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0)
+            .sum();
         assert!(chi < 20.5, "{counts:?}");
     }
 

@@ -113,17 +113,35 @@ pub(super) fn attend(
             Ok(Event::Interrupted) => return Err(ForkFailure::Interrupted),
             Ok(Event::Word(position, _)) if position != order.position => continue,
             Ok(Event::Word(_, word)) => word,
-            Err(_) => return Err(ForkFailure::Silent { cell, fork, seconds: silence_max.as_secs() }),
+            Err(_) => {
+                return Err(ForkFailure::Silent {
+                    cell,
+                    fork,
+                    seconds: silence_max.as_secs(),
+                });
+            }
         };
         match word {
             Word::Said(report) => match *report {
                 Report::Progress { pairs } => progress(pairs),
                 Report::Pairs(more) => pairs.extend(more),
                 Report::Fork(row) => return Ok((*row, pairs)),
-                Report::Unable { message } => return Err(ForkFailure::Unable { cell, fork, reason: message }),
+                Report::Unable { message } => {
+                    return Err(ForkFailure::Unable {
+                        cell,
+                        fork,
+                        reason: message,
+                    });
+                }
             },
             Word::Unclear(how) => return Err(ForkFailure::Died { cell, fork, how }),
-            Word::Gone => return Err(ForkFailure::Died { cell, fork, how: worker.last_words() }),
+            Word::Gone => {
+                return Err(ForkFailure::Died {
+                    cell,
+                    fork,
+                    how: worker.last_words(),
+                });
+            }
         }
     }
 }
@@ -173,7 +191,11 @@ impl Worker {
             let _ = stderr.read_to_string(&mut text);
             text
         });
-        let worker = Self { child, _order: stdin, errors: Some(errors) };
+        let worker = Self {
+            child,
+            _order: stdin,
+            errors: Some(errors),
+        };
         // A worker that is gone already will be reported as such, with its last words.
         if let Err(error) = ordered
             && error.kind() != std::io::ErrorKind::BrokenPipe
@@ -185,8 +207,15 @@ impl Worker {
 
     /// Exit status and the last line of standard error of a worker that is gone.
     fn last_words(&mut self) -> String {
-        let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-        let text = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();
+        let status = self
+            .child
+            .wait()
+            .map_or_else(|error| error.to_string(), |status| status.to_string());
+        let text = self
+            .errors
+            .take()
+            .and_then(|errors| errors.join().ok())
+            .unwrap_or_default();
         match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
             Some(line) => format!("{status}: {line}"),
             None => status,

@@ -37,6 +37,9 @@ impl Clock {
         let mut steps: Vec<i64> = readings.windows(2).map(|pair| pair[1] - pair[0]).collect();
         steps.sort_unstable();
         let resolution = steps.iter().copied().find(|&step| step > 0).unwrap_or(0);
-        ClockLimits { resolution: Nanos(resolution), overhead: Nanos(steps[steps.len() / 2]) }
+        ClockLimits {
+            resolution: Nanos(resolution),
+            overhead: Nanos(steps[steps.len() / 2]),
+        }
     }
 }

@@ -64,7 +64,10 @@ fn backend(rows: &mut Rows, backend: &Backend) {
     rows.add("backend", "label", &backend.label());
     match backend {
         Backend::SqliteMemory => rows.add("backend", "engine", "sqlite"),
-        Backend::SqliteFile { journal_mode, synchronous } => {
+        Backend::SqliteFile {
+            journal_mode,
+            synchronous,
+        } => {
             rows.add("backend", "engine", "sqlite");
             rows.add("backend", "journal_mode", journal_mode.as_str());
             rows.add("backend", "synchronous", synchronous.as_str());

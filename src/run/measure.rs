@@ -38,7 +38,12 @@ pub(super) struct BrokenOff(pub String);
 
 impl<'a> Recorder<'a> {
     pub fn new(clock: Clock, capacity: usize, progress: &'a mut dyn FnMut(u32)) -> Self {
-        Self { clock, pairs: Vec::with_capacity(capacity), progress, told: clock.now() }
+        Self {
+            clock,
+            pairs: Vec::with_capacity(capacity),
+            progress,
+            told: clock.now(),
+        }
     }
 
     pub fn into_pairs(self) -> Vec<PairRow> {
@@ -59,7 +64,8 @@ impl<'a> Recorder<'a> {
             let overrides = workload.overrides(delta);
             let outcome = self.pair(session, sides, &overrides, subject_first);
             let broken = outcome.broken.clone();
-            self.pairs.push(outcome.into_row(PairIndex(iteration), phase, subject_first, delta));
+            self.pairs
+                .push(outcome.into_row(PairIndex(iteration), phase, subject_first, delta));
             if let Some(reason) = broken {
                 return Err(BrokenOff(reason));
             }
@@ -77,11 +83,19 @@ impl<'a> Recorder<'a> {
     ) -> PairOutcome {
         let mut outcome = PairOutcome::default();
         for is_subject in [subject_first, !subject_first] {
-            let strategy = if is_subject { &mut sides.subject } else { &mut sides.baseline };
+            let strategy = if is_subject {
+                &mut sides.subject
+            } else {
+                &mut sides.baseline
+            };
             let start = self.clock.now();
             let answer = black_box(strategy.preview(session, black_box(overrides)));
             let end = self.clock.now();
-            let side = if is_subject { &mut outcome.subject } else { &mut outcome.baseline };
+            let side = if is_subject {
+                &mut outcome.subject
+            } else {
+                &mut outcome.baseline
+            };
             side.start = Some(start);
             match answer {
                 Ok(answer) => {
@@ -116,7 +130,11 @@ struct Side {
 impl Side {
     fn into_row(self) -> SideRow {
         let answer = self.answer.map(|answer| answer.digest().to_string());
-        SideRow { start: self.start, time: self.time, answer }
+        SideRow {
+            start: self.start,
+            time: self.time,
+            answer,
+        }
     }
 }
 
@@ -142,16 +160,19 @@ impl PairOutcome {
         if lost {
             self.broken = Some(reason);
         } else if let Err(error) = session.reset() {
-            self.broken = Some(format!("the session could not be reset after a failed preview: {error}"));
+            self.broken = Some(format!(
+                "the session could not be reset after a failed preview: {error}"
+            ));
         }
     }
 
     fn into_row(self, pair: PairIndex, phase: Phase, subject_first: bool, delta: f64) -> PairRow {
         let (status, reason) = match (self.failure, &self.subject.answer, &self.baseline.answer) {
             (Some((status, reason)), _, _) => (status, Some(reason)),
-            (None, Some(subject), Some(baseline)) if !subject.same_bits(baseline) => {
-                (PairStatus::Mismatch, Some(format!("subject {subject:?}, baseline {baseline:?}")))
-            }
+            (None, Some(subject), Some(baseline)) if !subject.same_bits(baseline) => (
+                PairStatus::Mismatch,
+                Some(format!("subject {subject:?}, baseline {baseline:?}")),
+            ),
             _ => (PairStatus::Ok, None),
         };
         PairRow {

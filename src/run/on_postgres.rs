@@ -12,12 +12,7 @@ use crate::strategy;
 use crate::workload::Workload;
 
 /// Runs the fork that `order` describes, on `target`, in `schema`.
-pub(super) fn run(
-    order: &ForkOrder,
-    target: &Target,
-    schema: &str,
-    fork: &mut Fork<'_>,
-) -> Result<(), BackendError> {
+pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut Fork<'_>) -> Result<(), BackendError> {
     let workload = Workload::new(order.cell.plans, order.cell.months);
     let before = set_up(target, schema, &workload)?;
     let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
@@ -28,10 +23,18 @@ pub(super) fn run(
     session.close();
     // A server that went away mid-fork can't be asked: the fork's row says what broke off, and these stay unknown.
     fork.conditions = match look_back(target, schema, &workload) {
-        Ok((end, intact)) => Conditions { start: stage(&before), end: Some(stage(&end)), intact: Some(intact) },
+        Ok((end, intact)) => Conditions {
+            start: stage(&before),
+            end: Some(stage(&end)),
+            intact: Some(intact),
+        },
         Err(error) => {
             fork.broken_off(format!("the stored model could not be read back: {error}"));
-            Conditions { start: stage(&before), end: None, intact: None }
+            Conditions {
+                start: stage(&before),
+                end: None,
+                intact: None,
+            }
         }
     };
     Ok(())
@@ -48,7 +51,10 @@ fn look_back(target: &Target, schema: &str, workload: &Workload) -> Result<(Tabl
     let mut control = Control::connect(target)?;
     let state = control.table_state(schema)?;
     let mut reader = workload.reader();
-    let complete = control.read_model(schema)?.iter().try_for_each(|(name, value)| reader.accept(name, *value));
+    let complete = control
+        .read_model(schema)?
+        .iter()
+        .try_for_each(|(name, value)| reader.accept(name, *value));
     let stored = complete.and_then(|()| reader.finish());
     let intact = stored.is_ok_and(|stored| stored.same_bits(workload.stored()));
     control.drop_model(schema)?;

@@ -19,8 +19,14 @@ pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendE
     let subject = strategy::on_sqlite(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_sqlite(order.cell.baseline, &mut session, &workload)?;
     fork.measure(&workload, &mut session, subject, baseline);
-    let intact = session.read_model(&workload).is_ok_and(|stored| stored.same_bits(workload.stored()));
-    fork.conditions = Conditions { start: stage(&before), end: Some(stage(&session.state()?)), intact: Some(intact) };
+    let intact = session
+        .read_model(&workload)
+        .is_ok_and(|stored| stored.same_bits(workload.stored()));
+    fork.conditions = Conditions {
+        start: stage(&before),
+        end: Some(stage(&session.state()?)),
+        intact: Some(intact),
+    };
     drop(session);
     if let Place::SqliteFile { path, .. } = &order.place {
         remove(path);
@@ -30,7 +36,11 @@ pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendE
 
 fn open(order: &ForkOrder) -> Result<SqliteSession, BackendError> {
     match &order.place {
-        Place::SqliteFile { path, journal_mode, synchronous } => {
+        Place::SqliteFile {
+            path,
+            journal_mode,
+            synchronous,
+        } => {
             let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
             SqliteSession::on_file(path, journal_mode, synchronous, timeout)
         }
@@ -39,7 +49,11 @@ fn open(order: &ForkOrder) -> Result<SqliteSession, BackendError> {
 }
 
 fn stage(state: &SqliteState) -> Stage {
-    Stage { table_bytes: state.database_bytes, dead_tuples: None, autovacuums: None }
+    Stage {
+        table_bytes: state.database_bytes,
+        dead_tuples: None,
+        autovacuums: None,
+    }
 }
 
 /// Removes the database's files; the run's scratch directory goes as a whole at the end, whatever is left here.

@@ -43,8 +43,16 @@ pub enum StandError {
 /// A backend that is ready.
 pub(super) enum Stand {
     SqliteMemory,
-    SqliteFile { scratch: PathBuf, journal_mode: JournalMode, synchronous: Synchronous },
-    Postgres { target: Target, schema: String, provisioned: Option<Provisioned> },
+    SqliteFile {
+        scratch: PathBuf,
+        journal_mode: JournalMode,
+        synchronous: Synchronous,
+    },
+    Postgres {
+        target: Target,
+        schema: String,
+        provisioned: Option<Provisioned>,
+    },
 }
 
 impl Stand {
@@ -58,11 +66,20 @@ impl Stand {
     ) -> Result<Self, StandError> {
         match backend {
             Backend::SqliteMemory => Ok(Self::SqliteMemory),
-            Backend::SqliteFile { journal_mode, synchronous } => {
+            Backend::SqliteFile {
+                journal_mode,
+                synchronous,
+            } => {
                 let scratch = run_directory.join("scratch");
-                std::fs::create_dir(&scratch)
-                    .map_err(|source| StandError::Scratch { path: scratch.clone(), source })?;
-                Ok(Self::SqliteFile { scratch, journal_mode: *journal_mode, synchronous: *synchronous })
+                std::fs::create_dir(&scratch).map_err(|source| StandError::Scratch {
+                    path: scratch.clone(),
+                    source,
+                })?;
+                Ok(Self::SqliteFile {
+                    scratch,
+                    journal_mode: *journal_mode,
+                    synchronous: *synchronous,
+                })
             }
             Backend::Postgres { server, schema } => {
                 let schema = schema.clone().unwrap_or_else(|| fresh_schema(run));
@@ -70,7 +87,11 @@ impl Stand {
                 let mut control = Control::connect(&target)?;
                 control.require_supported()?;
                 control.create_schema(&schema)?;
-                Ok(Self::Postgres { target, schema, provisioned })
+                Ok(Self::Postgres {
+                    target,
+                    schema,
+                    provisioned,
+                })
             }
         }
     }
@@ -79,25 +100,38 @@ impl Stand {
     pub fn place(&self, position: u32) -> Place {
         match self {
             Self::SqliteMemory => Place::SqliteMemory,
-            Self::SqliteFile { scratch, journal_mode, synchronous } => Place::SqliteFile {
+            Self::SqliteFile {
+                scratch,
+                journal_mode,
+                synchronous,
+            } => Place::SqliteFile {
                 path: scratch.join(format!("{position:05}.sqlite")),
                 journal_mode: journal_mode.as_str().to_owned(),
                 synchronous: synchronous.as_str().to_owned(),
             },
-            Self::Postgres { target, schema, .. } => {
-                Place::Postgres { target: target.clone(), schema: schema.clone() }
-            }
+            Self::Postgres { target, schema, .. } => Place::Postgres {
+                target: target.clone(),
+                schema: schema.clone(),
+            },
         }
     }
 
     /// Facts about the backend as it is now.
     pub fn facts(&self) -> Result<Vec<Fact>, StandError> {
         match self {
-            Self::SqliteMemory | Self::SqliteFile { .. } => {
-                Ok(vec![Fact::known("sqlite", "version", sqlite::library_version(), "sqlite3_libversion")])
-            }
-            Self::Postgres { target, provisioned, .. } => {
-                let mut facts = provisioned.as_ref().map(|server| server.facts().to_vec()).unwrap_or_default();
+            Self::SqliteMemory | Self::SqliteFile { .. } => Ok(vec![Fact::known(
+                "sqlite",
+                "version",
+                sqlite::library_version(),
+                "sqlite3_libversion",
+            )]),
+            Self::Postgres {
+                target, provisioned, ..
+            } => {
+                let mut facts = provisioned
+                    .as_ref()
+                    .map(|server| server.facts().to_vec())
+                    .unwrap_or_default();
                 facts.extend(Control::connect(target)?.server_facts()?);
                 Ok(facts)
             }
@@ -111,10 +145,15 @@ impl Stand {
             Self::SqliteFile { scratch, .. } => {
                 std::fs::remove_dir_all(&scratch).map_err(|source| StandError::Scratch { path: scratch, source })
             }
-            Self::Postgres { provisioned: Some(server), .. } => Ok(server.stop()?),
-            Self::Postgres { target, schema, provisioned: None } => {
-                Ok(Control::connect(&target)?.drop_schema(&schema)?)
-            }
+            Self::Postgres {
+                provisioned: Some(server),
+                ..
+            } => Ok(server.stop()?),
+            Self::Postgres {
+                target,
+                schema,
+                provisioned: None,
+            } => Ok(Control::connect(&target)?.drop_schema(&schema)?),
         }
     }
 }
@@ -126,7 +165,9 @@ fn reach(
 ) -> Result<(Target, Option<Provisioned>), StandError> {
     let order = match server {
         Server::Url(template) => return Ok((at_url(template)?, None)),
-        Server::Ephemeral { settings } => Order::Ephemeral { settings: settings.clone() },
+        Server::Ephemeral { settings } => Order::Ephemeral {
+            settings: settings.clone(),
+        },
         Server::Container { image } => Order::Container { image: image.clone() },
     };
     let provisioned = Provisioned::start(exe, &order, stage)?;

@@ -12,7 +12,9 @@ use super::attendant::{Event, Events, ForkFailure, attend};
 use super::describe;
 use super::protocol::ForkOrder;
 use super::stand::{Stand, StandError};
-use crate::archive::{FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, When, WriteError};
+use crate::archive::{
+    FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, When, WriteError,
+};
 use crate::environment::{self, Fact};
 use crate::manifest::{Manifest, PairOrder};
 use crate::plan::{ForkSlot, Plan};
@@ -104,9 +106,18 @@ impl<'a> Supervisor<'a> {
     /// Prepares to run `plan`, with `exe` (this program) for the workers.
     pub fn new(manifest: &'a Manifest, plan: &'a Plan, exe: &Path) -> Self {
         let (sender, receiver) = mpsc::channel();
-        let interrupt = Interrupt { raised: Arc::new(AtomicBool::new(false)), events: sender.clone() };
+        let interrupt = Interrupt {
+            raised: Arc::new(AtomicBool::new(false)),
+            events: sender.clone(),
+        };
         let events = Events { sender, receiver };
-        Self { manifest, plan, exe: exe.to_owned(), interrupt, events }
+        Self {
+            manifest,
+            plan,
+            exe: exe.to_owned(),
+            interrupt,
+            events,
+        }
     }
 
     /// The way to break this run off.
@@ -149,10 +160,19 @@ impl<'a> Supervisor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Stand, RunError> {
         let mut stage = |what: &str| observer.stage(what);
-        let stand =
-            Stand::make_ready(&self.manifest.backend, &self.exe, writer.directory(), writer.run(), &mut stage)?;
+        let stand = Stand::make_ready(
+            &self.manifest.backend,
+            &self.exe,
+            writer.directory(),
+            writer.run(),
+            &mut stage,
+        )?;
         let announced = self.announce(&stand, writer, started).and_then(|()| {
-            if self.interrupt.is_raised() { Err(RunError::InterruptedEarly) } else { Ok(()) }
+            if self.interrupt.is_raised() {
+                Err(RunError::InterruptedEarly)
+            } else {
+                Ok(())
+            }
         });
         match announced {
             Ok(()) => Ok(stand),
@@ -196,7 +216,11 @@ impl<'a> Supervisor<'a> {
             writer.part(fork, &pairs)?;
             observer.fork_stored(planned);
             if let Some(reason) = broken_off {
-                return Err(ForkFailure::BrokenOff { cell: cell.id.clone(), fork: slot.fork, reason });
+                return Err(ForkFailure::BrokenOff {
+                    cell: cell.id.clone(),
+                    fork: slot.fork,
+                    reason,
+                });
             }
         }
         Ok(())
@@ -243,15 +267,23 @@ impl<'a> Supervisor<'a> {
                 Err(error) => ForkFailure::Store(error),
             },
             Err(cause) => {
-                let state =
-                    if matches!(cause, ForkFailure::Interrupted) { LedgerState::Interrupted } else { LedgerState::Failed };
+                let state = if matches!(cause, ForkFailure::Interrupted) {
+                    LedgerState::Interrupted
+                } else {
+                    LedgerState::Failed
+                };
                 if let Err(error) = writer.ledger(state) {
                     observer.warn(&error.to_string());
                 }
                 cause
             }
         };
-        Err(RunError::CutShort { cause, stored, planned: self.plan.schedule().len(), directory })
+        Err(RunError::CutShort {
+            cause,
+            stored,
+            planned: self.plan.schedule().len(),
+            directory,
+        })
     }
 }
 

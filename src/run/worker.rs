@@ -56,7 +56,9 @@ fn serve(order: &ForkOrder) -> io::Result<()> {
         Place::Postgres { target, schema } => on_postgres::run(order, target, schema, &mut fork),
     };
     match outcome {
-        Err(error) if !fork.measured => say(&Report::Unable { message: error.to_string() }),
+        Err(error) if !fork.measured => say(&Report::Unable {
+            message: error.to_string(),
+        }),
         outcome => {
             if let Err(error) = outcome {
                 fork.broken_off(error.to_string());
@@ -112,7 +114,11 @@ pub(super) struct Fork<'a> {
 impl<'a> Fork<'a> {
     fn new(order: &'a ForkOrder, progress: &'a mut dyn FnMut(u32)) -> Self {
         let clock = Clock::start();
-        let nothing = Stage { table_bytes: 0, dead_tuples: None, autovacuums: None };
+        let nothing = Stage {
+            table_bytes: 0,
+            dead_tuples: None,
+            autovacuums: None,
+        };
         Self {
             order,
             progress,
@@ -123,7 +129,11 @@ impl<'a> Fork<'a> {
             pairs: Vec::new(),
             reason: None,
             measured: false,
-            conditions: Conditions { start: nothing, end: None, intact: None },
+            conditions: Conditions {
+                start: nothing,
+                end: None,
+                intact: None,
+            },
         }
     }
 
@@ -140,9 +150,18 @@ impl<'a> Fork<'a> {
         let mut sides = Sides { subject, baseline };
         let capacity = self.order.warmup as usize + self.order.previews as usize;
         let mut recorder = Recorder::new(self.clock, capacity, self.progress);
-        let phases = [(Phase::Warmup, self.order.warmup), (Phase::Measured, self.order.previews)];
+        let phases = [
+            (Phase::Warmup, self.order.warmup),
+            (Phase::Measured, self.order.previews),
+        ];
         let outcome = phases.into_iter().try_for_each(|(phase, pairs)| {
-            recorder.phase(phase, &subject_first(self.order, phase, pairs), workload, session, &mut sides)
+            recorder.phase(
+                phase,
+                &subject_first(self.order, phase, pairs),
+                workload,
+                session,
+                &mut sides,
+            )
         });
         self.pairs = recorder.into_pairs();
         match outcome {
@@ -197,16 +216,27 @@ impl<'a> Fork<'a> {
 }
 
 fn subject_first(order: &ForkOrder, phase: Phase, pairs: u32) -> Vec<bool> {
-    let kind = if order.coin { PairOrder::Coin } else { PairOrder::Balanced };
+    let kind = if order.coin {
+        PairOrder::Coin
+    } else {
+        PairOrder::Balanced
+    };
     order::subject_first(kind, order.seed, &order.cell, order.fork, phase.as_str(), pairs)
 }
 
 /// Number of measured ok pairs; medians of subject, baseline and difference over them.
 fn medians(pairs: &[PairRow]) -> (u32, Option<[Nanos; 3]>) {
     let counted = |pair: &&PairRow| pair.phase == Phase::Measured && pair.status == PairStatus::Ok;
-    let times = pairs.iter().filter(counted).filter_map(|pair| Some((pair.subject.time?.0, pair.baseline.time?.0)));
+    let times = pairs
+        .iter()
+        .filter(counted)
+        .filter_map(|pair| Some((pair.subject.time?.0, pair.baseline.time?.0)));
     let (mut subject, mut baseline): (Vec<i64>, Vec<i64>) = times.unzip();
-    let mut difference: Vec<i64> = subject.iter().zip(&baseline).map(|(subject, baseline)| subject - baseline).collect();
+    let mut difference: Vec<i64> = subject
+        .iter()
+        .zip(&baseline)
+        .map(|(subject, baseline)| subject - baseline)
+        .collect();
     let medians = [&mut subject, &mut baseline, &mut difference].map(|values| nearest_rank::median(values).map(Nanos));
     let count = difference.len() as u32;
     match medians {

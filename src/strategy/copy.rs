@@ -13,7 +13,10 @@ pub(super) struct Copy {
 
 impl Copy {
     pub(super) fn open(workload: &Workload, loaded: Inputs) -> Self {
-        Self { workload: workload.clone(), loaded }
+        Self {
+            workload: workload.clone(),
+            loaded,
+        }
     }
 }
 

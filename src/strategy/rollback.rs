@@ -16,7 +16,9 @@ pub(super) struct OnSqlite {
 
 impl OnSqlite {
     pub(super) fn open(workload: &Workload) -> Self {
-        Self { workload: workload.clone() }
+        Self {
+            workload: workload.clone(),
+        }
     }
 }
 
@@ -72,5 +74,9 @@ impl Strategy<PostgresSession> for OnPostgres {
 
 fn all_written(touched: u64, overrides: &Overrides) -> Result<(), PreviewError> {
     let overridden = overrides.len() as u64;
-    if touched == overridden { Ok(()) } else { Err(PreviewError::Write { touched, overridden }) }
+    if touched == overridden {
+        Ok(())
+    } else {
+        Err(PreviewError::Write { touched, overridden })
+    }
 }

@@ -29,7 +29,12 @@ impl Workload {
     pub fn new(plans: u32, months: u32) -> Self {
         let layout = Layout::new(plans);
         let stored = model::stored_values(plans);
-        Self { layout, stored, plans, months }
+        Self {
+            layout,
+            stored,
+            plans,
+            months,
+        }
     }
 
     /// Rows of the model: `2 + 4 · plans`.

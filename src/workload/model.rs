@@ -73,7 +73,12 @@ impl Layout {
         for plan in 0..plans {
             names.extend(["price", "growth", "churn", "subs"].map(|field| format!("{field}_{plan}")));
         }
-        let places = names.iter().cloned().enumerate().map(|(place, name)| (name, place)).collect();
+        let places = names
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(place, name)| (name, place))
+            .collect();
         Self { names, places }
     }
 
@@ -122,7 +127,12 @@ pub struct InputsReader<'a> {
 impl<'a> InputsReader<'a> {
     pub(super) fn new(layout: &'a Layout) -> Self {
         let fields = layout.len();
-        Self { layout, values: vec![0.0; fields], seen: vec![false; fields], count: 0 }
+        Self {
+            layout,
+            values: vec![0.0; fields],
+            seen: vec![false; fields],
+            count: 0,
+        }
     }
 
     /// Takes one row.
@@ -183,7 +193,11 @@ mod tests {
 
         let mut partial = InputsReader::new(&layout);
         partial.accept("starting_cash", 1.0).unwrap();
-        let missing = ReadError::Missing { got: 1, expected: 6, first: "fixed_burn".into() };
+        let missing = ReadError::Missing {
+            got: 1,
+            expected: 6,
+            first: "fixed_burn".into(),
+        };
         assert_eq!(partial.finish(), Err(missing));
     }
 }

@@ -60,7 +60,11 @@ impl<'a> IntoIterator for &'a Overrides {
 
 /// `growth_0..2` become their stored value plus `delta`, and the fixed burn `65 000 + 100 000 · delta`.
 pub(super) fn drag(layout: &Layout, plans: u32, delta: f64) -> Overrides {
-    let field = |place: usize, value| Override { place, name: layout.name(place).to_owned(), value };
+    let field = |place: usize, value| Override {
+        place,
+        name: layout.name(place).to_owned(),
+        value,
+    };
     let mut fields: Vec<_> = (0..plans.min(DRAGGED_PLANS))
         .map(|plan| field(model::plan_base(plan as usize) + 1, model::stored_growth(plan) + delta))
         .collect();
@@ -76,7 +80,10 @@ mod tests {
     fn a_drag_writes_four_rows_whatever_the_size() {
         let names = |plans| {
             let layout = Layout::new(plans);
-            drag(&layout, plans, 0.02).iter().map(|field| field.name.clone()).collect::<Vec<_>>()
+            drag(&layout, plans, 0.02)
+                .iter()
+                .map(|field| field.name.clone())
+                .collect::<Vec<_>>()
         };
         assert_eq!(names(1), ["growth_0", "fixed_burn"]);
         assert_eq!(names(2), ["growth_0", "growth_1", "fixed_burn"]);

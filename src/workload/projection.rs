@@ -67,9 +67,18 @@ pub(super) fn project(inputs: &Inputs, plans: u32, months: u32) -> Answer {
         cohorts.clear();
         revenue.add_plan(&mut cohorts, months, price, growth, churn, subs);
     }
-    let (ending_cash, runway_month) =
-        burn_down(values[model::STARTING_CASH], values[model::FIXED_BURN], revenue.lifetime, months);
-    Answer { ending_mrr: revenue.ending_mrr, ending_cash, lifetime_revenue: revenue.lifetime, runway_month }
+    let (ending_cash, runway_month) = burn_down(
+        values[model::STARTING_CASH],
+        values[model::FIXED_BURN],
+        revenue.lifetime,
+        months,
+    );
+    Answer {
+        ending_mrr: revenue.ending_mrr,
+        ending_cash,
+        lifetime_revenue: revenue.lifetime,
+        runway_month,
+    }
 }
 
 #[derive(Default)]

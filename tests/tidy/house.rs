@@ -23,9 +23,7 @@ impl House {
     }
 
     pub(crate) fn sources(&self) -> impl Iterator<Item = &File> {
-        self.files
-            .iter()
-            .filter(|file| file.path.starts_with("src/"))
+        self.files.iter().filter(|file| file.path.starts_with("src/"))
     }
 
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
@@ -62,13 +60,10 @@ impl File {
         } else {
             start_of_tests(&code)
         };
-        let shipped = code.iter().enumerate().map(|(index, line)| {
-            if index < tests {
-                line.clone()
-            } else {
-                String::new()
-            }
-        });
+        let shipped =
+            code.iter()
+                .enumerate()
+                .map(|(index, line)| if index < tests { line.clone() } else { String::new() });
         Self {
             path: path.to_owned(),
             shipped: shipped.collect(),
@@ -97,10 +92,7 @@ impl File {
                 &format!("{}{room}", "super::".repeat(self.depth())),
             ));
         }
-        let imported = self
-            .imports()
-            .into_iter()
-            .filter(|(_, import)| holds(import, path));
+        let imported = self.imports().into_iter().filter(|(_, import)| holds(import, path));
         lines.extend(imported.map(|(line, _)| line));
         lines.sort_unstable();
         lines.dedup();
@@ -154,10 +146,7 @@ fn expand(before: &str, tree: &str, paths: &mut Vec<String>) {
 
 /// The numbers of the lines that hold `word` as a word.
 pub(crate) fn lines_with(lines: &[String], word: &str) -> Vec<usize> {
-    let numbered = lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| holds(line, word));
+    let numbered = lines.iter().enumerate().filter(|(_, line)| holds(line, word));
     numbered.map(|(index, _)| index + 1).collect()
 }
 
@@ -193,8 +182,7 @@ fn without_comment(line: &str) -> String {
 
 /// Where the test module at a file's end begins; clippy sees that nothing follows it.
 fn start_of_tests(code: &[String]) -> usize {
-    let is_module =
-        |line: &String| line.trim_start().starts_with("mod ") && line.trim_end().ends_with('{');
+    let is_module = |line: &String| line.trim_start().starts_with("mod ") && line.trim_end().ends_with('{');
     let begins = |pair: &[String]| pair[0].trim() == "#[cfg(test)]" && is_module(&pair[1]);
     code.windows(2).position(begins).unwrap_or(code.len())
 }

@@ -16,11 +16,7 @@ use house::{House, lines_with};
 const LONGEST_FILE: usize = 500;
 
 /// Macros that mark unfinished work. They are split here so that this file doesn't hold them.
-const UNFINISHED: [&str; 3] = [
-    concat!("to", "do!"),
-    concat!("unimple", "mented!"),
-    concat!("d", "bg!"),
-];
+const UNFINISHED: [&str; 3] = [concat!("to", "do!"), concat!("unimple", "mented!"), concat!("d", "bg!")];
 
 /// Figures follow from the archive alone, so the rooms that make them know no machine, no file and no clock.
 const PURE: &[&str] = &[
@@ -48,11 +44,7 @@ const ONLY: &[(&str, &[&str])] = &[
     // Timed windows are measured by one clock; the other places only set deadlines.
     (
         "Instant::now",
-        &[
-            "src/run/clock",
-            "src/run/supervisor",
-            "src/backend/provision",
-        ],
+        &["src/run/clock", "src/run/supervisor", "src/backend/provision"],
     ),
 ];
 
@@ -106,9 +98,7 @@ fn unfinished(house: &House) -> Vec<String> {
 }
 
 fn too_long(house: &House) -> Vec<String> {
-    let long = house
-        .sources()
-        .filter(|file| file.code.len() > LONGEST_FILE);
+    let long = house.sources().filter(|file| file.code.len() > LONGEST_FILE);
     long.map(|file| {
         let length = file.code.len();
         file.violation(
@@ -120,9 +110,7 @@ fn too_long(house: &House) -> Vec<String> {
 }
 
 fn without_story(house: &House) -> Vec<String> {
-    let bare = house
-        .sources()
-        .filter(|file| !file.text.starts_with("//! "));
+    let bare = house.sources().filter(|file| !file.text.starts_with("//! "));
     bare.map(|file| file.violation(1, "the file must open with //! on why it exists"))
         .collect()
 }
@@ -134,9 +122,7 @@ fn undocumented_rooms(house: &House) -> Vec<String> {
     };
     let lines: Vec<&str> = library.text.lines().collect();
     let room = |line: &str| {
-        let line = line
-            .trim_start_matches("pub(crate) ")
-            .trim_start_matches("pub ");
+        let line = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
         line.strip_prefix("mod ")
             .map(|rest| rest.trim_end_matches([';', '{', ' ']).to_owned())
     };
@@ -159,9 +145,7 @@ fn undocumented_rooms(house: &House) -> Vec<String> {
         .filter_map(|(index, line)| Some((index, room(line)?)));
     rooms
         .filter(|(index, name)| !documented(*index, name))
-        .map(|(index, name)| {
-            library.violation(index + 1, &format!("the room {name} is not documented"))
-        })
+        .map(|(index, name)| library.violation(index + 1, &format!("the room {name} is not documented")))
         .collect()
 }
 
@@ -171,11 +155,7 @@ fn forbidden_mentions(house: &House) -> Vec<String> {
         for file in house.sources().filter(|file| file.is_in(room)) {
             for word in *words {
                 let lines = file.mentions(word).into_iter();
-                violations.extend(
-                    lines.map(|line| {
-                        file.violation(line, &format!("{room} must not mention {word}"))
-                    }),
-                );
+                violations.extend(lines.map(|line| file.violation(line, &format!("{room} must not mention {word}"))));
             }
         }
     }
@@ -190,9 +170,7 @@ fn strayed_mentions(house: &House) -> Vec<String> {
             .filter(|file| !rooms.iter().any(|room| file.is_in(room)))
         {
             let (lines, rooms) = (file.mentions(word).into_iter(), rooms.join(", "));
-            violations.extend(
-                lines.map(|line| file.violation(line, &format!("{word} belongs to {rooms} only"))),
-            );
+            violations.extend(lines.map(|line| file.violation(line, &format!("{word} belongs to {rooms} only"))));
         }
     }
     violations
@@ -208,19 +186,16 @@ fn without_question(root: &Path) -> Vec<String> {
         .filter(|path| path.extension().is_some_and(|e| e == "toml"))
     {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let asks = text
-            .lines()
-            .zip(text.lines().skip(1).chain([""]))
-            .any(|(line, next)| {
-                let value = line
-                    .trim()
-                    .strip_prefix("question")
-                    .and_then(|rest| rest.trim().strip_prefix('='));
-                value.is_some_and(|value| match value.trim() {
-                    "\"\"\"" | "'''" => !next.trim().trim_matches(['"', '\'']).is_empty(),
-                    value => !value.trim_matches(['"', '\'']).trim().is_empty(),
-                })
-            });
+        let asks = text.lines().zip(text.lines().skip(1).chain([""])).any(|(line, next)| {
+            let value = line
+                .trim()
+                .strip_prefix("question")
+                .and_then(|rest| rest.trim().strip_prefix('='));
+            value.is_some_and(|value| match value.trim() {
+                "\"\"\"" | "'''" => !next.trim().trim_matches(['"', '\'']).is_empty(),
+                value => !value.trim_matches(['"', '\'']).trim().is_empty(),
+            })
+        });
         if !asks {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             violations.push(format!(

@@ -29,24 +29,16 @@ fn unfinished_work_is_found_and_talk_of_it_is_not() {
 #[test]
 fn long_and_silent_files_are_found() {
     let long = format!("//! x\n{}", "\n".repeat(LONGEST_FILE));
+    assert_eq!(too_long(&house(&[("src/a.rs", &long), ("tests/a.rs", &long)])).len(), 1);
     assert_eq!(
-        too_long(&house(&[("src/a.rs", &long), ("tests/a.rs", &long)])).len(),
-        1
-    );
-    assert_eq!(
-        without_story(&house(&[
-            ("src/a.rs", "use std::io;\n"),
-            ("src/b.rs", "//! x\n")
-        ]))
-        .len(),
+        without_story(&house(&[("src/a.rs", "use std::io;\n"), ("src/b.rs", "//! x\n")])).len(),
         1
     );
 }
 
 #[test]
 fn an_undocumented_room_is_found() {
-    let library =
-        "//! x\n\n/// Told here.\n#[cfg(unix)]\npub mod a;\npub mod b;\nmod c;\npub mod gone;\n";
+    let library = "//! x\n\n/// Told here.\n#[cfg(unix)]\npub mod a;\npub mod b;\nmod c;\npub mod gone;\n";
     let rooms = [
         ("src/lib.rs", library),
         ("src/a.rs", ""),
@@ -75,10 +67,7 @@ fn a_room_that_knows_too_much_is_found_however_it_asks() {
         ("src/report/mod.rs", "use super::strategy;"),
         ("src/report.rs", "use std::{io, fs};"),
         ("src/report/html.rs", "std::fs::write(path)"),
-        (
-            "src/analysis/deep/er.rs",
-            "fn at(when: std::time::SystemTime) {}",
-        ),
+        ("src/analysis/deep/er.rs", "fn at(when: std::time::SystemTime) {}"),
         ("src/archive/write.rs", "use crate::strategy::registry;"),
         ("src/strategy/copy.rs", "use std::fs::File;"),
     ] {
@@ -104,10 +93,7 @@ fn what_a_room_may_know_is_let_be() {
             "fn a() {}\n#[cfg(test)]\nmod tests {\n    use std::fs;\n}",
         ),
         ("src/report/tests.rs", "use std::fs;"),
-        (
-            "src/run/worker.rs",
-            "use crate::backend::Session;\nuse std::fs;",
-        ),
+        ("src/run/worker.rs", "use crate::backend::Session;\nuse std::fs;"),
         ("src/analysis.rs", "use crate::units::Nanos;"),
         ("src/analytics/mod.rs", "use crate::run;"),
     ] {
@@ -137,11 +123,7 @@ fn a_crate_or_a_clock_in_the_wrong_room_is_found() {
         ("src/backend/provision/ephemeral.rs", "Instant::now()", 0),
         ("src/backend/mod.rs", "let narrow_gauge = my_toml::x();", 0),
     ] {
-        assert_eq!(
-            strayed_mentions(&house(&[(path, code)])).len(),
-            count,
-            "{path} {code}"
-        );
+        assert_eq!(strayed_mentions(&house(&[(path, code)])).len(), count, "{path} {code}");
     }
 }
 

@@ -47,3 +47,11 @@ const SCOPE: &str = "provision";
 
 /// The superuser of every server that is started here, and also the database that it has.
 const SUPERUSER: &str = "postgres";
+
+/// Which container client is on PATH: `docker`, else `podman`. Whether its engine answers is seen when it is needed.
+///
+/// # Errors
+/// [`ProvisionError::NoEngine`].
+pub fn container_client() -> Result<&'static str, ProvisionError> {
+    engine::Engine::find().map(|engine| engine.name)
+}

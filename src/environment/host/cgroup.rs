@@ -17,10 +17,7 @@ const V1_UNLIMITED: u64 = 1 << 60;
 
 pub(super) fn facts(machine: &Machine) -> Vec<Fact> {
     let groups = machine.read(OWN_GROUPS).map(|text| Groups::parse(&text));
-    let version = groups
-        .as_ref()
-        .map_err(|status| *status)
-        .and_then(Groups::version);
+    let version = groups.as_ref().map_err(|status| *status).and_then(Groups::version);
     let table = machine
         .read(MOUNT_TABLE)
         .map(|text| mounts::parse(&text))
@@ -70,9 +67,7 @@ impl Groups {
         };
         for line in text.lines() {
             let mut parts = line.splitn(3, ':');
-            let (Some(number), Some(names), Some(path)) =
-                (parts.next(), parts.next(), parts.next())
-            else {
+            let (Some(number), Some(names), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
                 continue;
             };
             if number == "0" && names.is_empty() {
@@ -200,11 +195,7 @@ fn memory_bytes(text: &str) -> Option<f64> {
         return Some(UNLIMITED);
     }
     let bytes = text.parse::<u64>().ok()?;
-    Some(if bytes < V1_UNLIMITED {
-        bytes as f64
-    } else {
-        UNLIMITED
-    })
+    Some(if bytes < V1_UNLIMITED { bytes as f64 } else { UNLIMITED })
 }
 
 /// How often the scheduler stopped a group after it had used up its time.
@@ -239,8 +230,7 @@ fn throttled(machine: &Machine, place: Option<&Place>) -> Fact {
     let Some(place) = place else {
         return fact(key, Err::<u64, _>(FactStatus::Absent), OWN_GROUPS);
     };
-    let counts =
-        place.each(|directory| machine.find(&format!("{directory}/cpu.stat"), throttled_periods));
+    let counts = place.each(|directory| machine.find(&format!("{directory}/cpu.stat"), throttled_periods));
     let total = counts.map(|counts| counts.iter().sum::<u64>());
     quantity(key, total, "periods", &place.source("cpu.stat"))
 }
@@ -251,8 +241,7 @@ mod tests {
 
     const V2: &str = "0::/user.slice/user-1000.slice/session-2.scope\n";
     const V1: &str = "9:name=systemd:/\n4:memory:/docker/abc\n2:cpu,cpuacct:/docker/abc\n";
-    const V2_MOUNT: &str =
-        "31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+    const V2_MOUNT: &str = "31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
     const V1_MOUNTS: &str = "\
 32 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
 35 31 0:32 / /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory
@@ -262,10 +251,7 @@ mod tests {
     fn the_version_is_told_by_the_hierarchies() {
         assert_eq!(Groups::parse(V2).version(), Ok("v2"));
         assert_eq!(Groups::parse(V1).version(), Ok("v1"));
-        assert_eq!(
-            Groups::parse(&format!("{V1}0::/\n")).version(),
-            Ok("hybrid")
-        );
+        assert_eq!(Groups::parse(&format!("{V1}0::/\n")).version(), Ok("hybrid"));
         assert_eq!(Groups::parse("").version(), Err(FactStatus::Absent));
     }
 

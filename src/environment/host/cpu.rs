@@ -52,11 +52,7 @@ fn identity_facts(machine: &Machine) -> [Fact; 5] {
         .map(|cpu| cpu.brand().trim().to_owned());
     let logical = system.as_ref().map_or(0, |system| system.cpus().len());
     [
-        fact(
-            "cpu.architecture",
-            Ok(std::env::consts::ARCH),
-            "build target",
-        ),
+        fact("cpu.architecture", Ok(std::env::consts::ARCH), "build target"),
         fact("cpu.model", portable(model.unwrap_or_default()), SYSINFO),
         fact("cpu.microcode", microcode(machine), CPU_INFO),
         fact("cpu.cores.logical", portable(logical), SYSINFO),
@@ -74,16 +70,8 @@ fn speed_facts(machine: &Machine) -> [Fact; 6] {
     let (boost, boost_source) = boost(machine);
     let (frequency, frequency_source) = frequency(machine);
     [
-        fact(
-            "cpu.governor",
-            policy("scaling_governor"),
-            &source("scaling_governor"),
-        ),
-        fact(
-            "cpu.driver",
-            policy("scaling_driver"),
-            &source("scaling_driver"),
-        ),
+        fact("cpu.governor", policy("scaling_governor"), &source("scaling_governor")),
+        fact("cpu.driver", policy("scaling_driver"), &source("scaling_driver")),
         fact("cpu.boost", boost, boost_source),
         fact("cpu.smt", machine.read(SMT), SMT),
         fact("cpu.idle_driver", machine.read(IDLE_DRIVER), IDLE_DRIVER),
@@ -111,11 +99,7 @@ fn microcode(machine: &Machine) -> Reading {
 
 /// Whether the processor itself says that a hypervisor runs it (x86 only).
 pub(super) fn is_virtual(cpu_info: &str) -> bool {
-    field(cpu_info, "flags").is_some_and(|flags| {
-        flags
-            .split_ascii_whitespace()
-            .any(|flag| flag == "hypervisor")
-    })
+    field(cpu_info, "flags").is_some_and(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// `on` or `off`, and where it stands. Drivers disagree on where that is and on which way round.
@@ -146,15 +130,7 @@ fn frequency(machine: &Machine) -> (Reading<u64>, String) {
         return (Ok(khz), format!("{POLICIES}/policy*/scaling_cur_freq"));
     }
     let system = processors(CpuRefreshKind::nothing().with_frequency());
-    let khz = system.and_then(|system| {
-        median(
-            system
-                .cpus()
-                .iter()
-                .map(|cpu| cpu.frequency() * 1_000)
-                .collect(),
-        )
-    });
+    let khz = system.and_then(|system| median(system.cpus().iter().map(|cpu| cpu.frequency() * 1_000).collect()));
     (portable(khz.unwrap_or_default()), SYSINFO.to_owned())
 }
 
@@ -211,9 +187,7 @@ fn summarize(states: &[(String, String)]) -> String {
     let groups = [
         group("mitigated", &|state| state.starts_with("Mitigation")),
         group("vulnerable", &|state| state.starts_with("Vulnerable")),
-        group("unclear", &|state| {
-            !handled.iter().any(|word| state.starts_with(word))
-        }),
+        group("unclear", &|state| !handled.iter().any(|word| state.starts_with(word))),
     ];
     let told: Vec<String> = groups.into_iter().flatten().collect();
     if told.is_empty() {
@@ -267,8 +241,7 @@ microcode\t: 0x1
 cpu MHz\t\t: 2400.4996
 flags\t\t: fpu vme hypervisor lahf_lm
 ";
-    const ARM: &str =
-        "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n";
+    const ARM: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU part\t: 0xd0c\n";
 
     #[test]
     fn cpuinfo_gives_its_fields() {

@@ -25,9 +25,7 @@ impl Machine {
     /// A made-up machine whose `/` is `root`.
     #[cfg(test)]
     pub(super) fn under(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self { root: root.to_owned() }
     }
 
     /// The text of a file without the white space around it; absent if there is no text in it.
@@ -43,8 +41,7 @@ impl Machine {
 
     /// What `parse` finds in a file; absent if it finds nothing.
     pub(super) fn find<T>(&self, path: &str, parse: impl Fn(&str) -> Option<T>) -> Reading<T> {
-        self.read(path)
-            .and_then(|text| parse(&text).ok_or(FactStatus::Absent))
+        self.read(path).and_then(|text| parse(&text).ok_or(FactStatus::Absent))
     }
 
     /// Whether there is such a file or directory.
@@ -63,12 +60,7 @@ impl Machine {
     }
 
     /// Reads `file` in each directory below `directory` whose name is `prefix` and a number.
-    pub(super) fn read_each(
-        &self,
-        directory: &str,
-        prefix: &str,
-        file: &str,
-    ) -> Reading<Vec<String>> {
+    pub(super) fn read_each(&self, directory: &str, prefix: &str, file: &str) -> Reading<Vec<String>> {
         let mut names = self.names(directory)?;
         names.retain(|name| name.strip_prefix(prefix).is_some_and(is_number));
         any_of(
@@ -94,11 +86,7 @@ pub(super) fn any_of<T>(readings: impl Iterator<Item = Reading<T>>) -> Reading<V
             Err(_) => {}
         }
     }
-    if found.is_empty() {
-        Err(status)
-    } else {
-        Ok(found)
-    }
+    if found.is_empty() { Err(status) } else { Ok(found) }
 }
 
 /// Refusals are denied; everything else that keeps a kernel file from being read means that the kernel doesn't

@@ -46,12 +46,7 @@ fn size_facts() -> [Fact; 3] {
     [
         quantity("memory.total", portable(total), "bytes", SYSINFO),
         quantity("memory.available", portable(available), "bytes", SYSINFO),
-        quantity(
-            "swap.used",
-            swapped.ok_or(FactStatus::Absent),
-            "bytes",
-            SYSINFO,
-        ),
+        quantity("swap.used", swapped.ok_or(FactStatus::Absent), "bytes", SYSINFO),
     ]
 }
 
@@ -95,8 +90,7 @@ mod tests {
         assert_eq!(count_list("3-1"), None);
         assert_eq!(count_list("0-18446744073709551615"), None);
         assert_eq!(count_list("many"), None);
-        let pressure =
-            "some avg10=12.53 avg60=6.11 avg300=2.57 total=13909923\nfull avg10=0.00 avg60=0.00";
+        let pressure = "some avg10=12.53 avg60=6.11 avg300=2.57 total=13909923\nfull avg10=0.00 avg60=0.00";
         assert_eq!(some_avg10(pressure).as_deref(), Some("12.53"));
         assert_eq!(some_avg10("full avg10=0.00"), None);
     }

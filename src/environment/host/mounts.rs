@@ -60,13 +60,15 @@ fn unescape(field: &str) -> PathBuf {
     let mut path = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|digits| {
-            first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
-        });
+        let octal = after
+            .get(..3)
+            .filter(|digits| first == b'\\' && digits.iter().all(|digit| (b'0'..=b'7').contains(digit)));
         if let Some(digits) = octal {
-            path.push(digits.iter().fold(0u8, |value, digit| {
-                value.wrapping_mul(8).wrapping_add(digit - b'0')
-            }));
+            path.push(
+                digits
+                    .iter()
+                    .fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')),
+            );
             rest = &after[3..];
         } else {
             path.push(first);
@@ -120,8 +122,7 @@ a line that is no mount
     #[test]
     fn the_deepest_and_last_mount_holds_a_path() {
         let mounts = parse(TABLE);
-        let device =
-            |path: &str| holding(&mounts, Path::new(path)).map(|mount| mount.device.as_str());
+        let device = |path: &str| holding(&mounts, Path::new(path)).map(|mount| mount.device.as_str());
         assert_eq!(device("/home/x/results"), Some("8:3"));
         assert_eq!(device("/homestead"), Some("254:0"));
         assert_eq!(device("/proc/self"), Some("0:21"));

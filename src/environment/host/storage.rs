@@ -13,11 +13,7 @@ pub(super) fn facts(machine: &Machine, results_dir: &Path) -> Vec<Fact> {
     let mount = mount_of(machine, results_dir);
     let mount = mount.as_ref().map_err(|status| *status);
     vec![
-        fact(
-            "results.filesystem",
-            mount.map(|mount| mount.kind.clone()),
-            MOUNT_TABLE,
-        ),
+        fact("results.filesystem", mount.map(|mount| mount.kind.clone()), MOUNT_TABLE),
         fact("results.mount_options", mount.map(all_options), MOUNT_TABLE),
         fact(
             "results.device.rotational",
@@ -30,9 +26,7 @@ pub(super) fn facts(machine: &Machine, results_dir: &Path) -> Vec<Fact> {
 fn mount_of(machine: &Machine, results_dir: &Path) -> Reading<Mount> {
     let table = mounts::parse(&machine.read(MOUNT_TABLE)?);
     let directory = nearest_directory(results_dir)?;
-    mounts::holding(&table, &directory)
-        .cloned()
-        .ok_or(FactStatus::Absent)
+    mounts::holding(&table, &directory).cloned().ok_or(FactStatus::Absent)
 }
 
 /// The options of the mount, then those of the file system that don't repeat them.
@@ -50,11 +44,7 @@ fn all_options(mount: &Mount) -> String {
 /// system that spans devices (btrfs) has no device number, but names one of its devices.
 fn is_rotational(machine: &Machine, mount: &Mount) -> Reading<bool> {
     let directory = if mount.device.starts_with("0:") {
-        let device = mount
-            .origin
-            .canonicalize()
-            .ok()
-            .filter(|path| path.starts_with("/dev"));
+        let device = mount.origin.canonicalize().ok().filter(|path| path.starts_with("/dev"));
         let name = device
             .as_deref()
             .and_then(Path::file_name)
@@ -83,10 +73,7 @@ mod tests {
     fn options_are_told_once_and_without_places() {
         let table = "1 1 0:5 / / rw,relatime - overlay overlay rw,lowerdir=/home/alice/l,upperdir=/u,index=off";
         let mount = &mounts::parse(table)[0];
-        assert_eq!(
-            all_options(mount),
-            "rw,relatime,lowerdir=***,upperdir=***,index=off"
-        );
+        assert_eq!(all_options(mount), "rw,relatime,lowerdir=***,upperdir=***,index=off");
     }
 
     #[test]

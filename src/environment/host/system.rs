@@ -14,36 +14,19 @@ const ASLR: &str = "/proc/sys/kernel/randomize_va_space";
 pub(super) fn facts(machine: &Machine) -> Vec<Fact> {
     let mut facts = os_facts(machine).to_vec();
     facts.extend([
-        fact(
-            "kernel.release",
-            absent_on_error(System::kernel_version()),
-            SYSINFO,
-        ),
+        fact("kernel.release", absent_on_error(System::kernel_version()), SYSINFO),
         fact(
             "kernel.cmdline",
-            machine
-                .read(COMMAND_LINE)
-                .map(|line| privacy::mask_arguments(&line)),
+            machine.read(COMMAND_LINE).map(|line| privacy::mask_arguments(&line)),
             COMMAND_LINE,
         ),
-        fact(
-            "kernel.clocksource",
-            machine.read(CLOCK_SOURCE),
-            CLOCK_SOURCE,
-        ),
+        fact("kernel.clocksource", machine.read(CLOCK_SOURCE), CLOCK_SOURCE),
         fact("kernel.aslr", machine.read(ASLR), ASLR),
-        quantity(
-            "uptime",
-            absent_on_error(System::uptime()),
-            "seconds",
-            SYSINFO,
-        ),
+        quantity("uptime", absent_on_error(System::uptime()), "seconds", SYSINFO),
     ]);
     let load = absent_on_error(System::load_average());
     for (key, minutes) in [("load.1m", 0), ("load.5m", 1), ("load.15m", 2)] {
-        let average = load
-            .as_ref()
-            .map(|load| [load.one, load.five, load.fifteen][minutes]);
+        let average = load.as_ref().map(|load| [load.one, load.five, load.fifteen][minutes]);
         facts.push(fact(key, average.map_err(|status| *status), SYSINFO));
     }
     facts
@@ -85,11 +68,9 @@ mod tests {
 
     #[test]
     fn os_release_is_read_with_any_quotes() {
-        let text = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME='Debian GNU/Linux'\nVERSION_ID=\"12\"\nID=debian\n";
-        assert_eq!(
-            os_release_field(text, "NAME").as_deref(),
-            Some("Debian GNU/Linux")
-        );
+        let text =
+            "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nNAME='Debian GNU/Linux'\nVERSION_ID=\"12\"\nID=debian\n";
+        assert_eq!(os_release_field(text, "NAME").as_deref(), Some("Debian GNU/Linux"));
         assert_eq!(os_release_field(text, "VERSION_ID").as_deref(), Some("12"));
         assert_eq!(os_release_field(text, "ID").as_deref(), Some("debian"));
     }
@@ -100,9 +81,6 @@ mod tests {
             os_release_field("NAME=\"Arch Linux\"\nVERSION_ID=\"\"\n", "VERSION_ID"),
             None
         );
-        assert_eq!(
-            os_release_field("NAME=\"Arch Linux\"\n", "VERSION_ID"),
-            None
-        );
+        assert_eq!(os_release_field("NAME=\"Arch Linux\"\n", "VERSION_ID"), None);
     }
 }

@@ -70,10 +70,7 @@ fn every_key_is_there_once_on_any_machine() {
     assert_eq!(keys(&host_facts(Path::new("."))), KEYS);
     let nowhere = tempfile::tempdir().unwrap();
     assert_eq!(
-        keys(&facts_of(
-            &Machine::under(nowhere.path()),
-            Path::new("/no/such/place")
-        )),
+        keys(&facts_of(&Machine::under(nowhere.path()), Path::new("/no/such/place"))),
         KEYS
     );
 }
@@ -81,16 +78,9 @@ fn every_key_is_there_once_on_any_machine() {
 #[test]
 fn a_value_goes_with_a_known_status_only() {
     for fact in host_facts(Path::new(".")) {
-        assert_eq!(
-            fact.value.is_some(),
-            fact.status == FactStatus::Ok,
-            "{}",
-            fact.key
-        );
+        assert_eq!(fact.value.is_some(), fact.status == FactStatus::Ok, "{}", fact.key);
         assert!(
-            fact.value
-                .as_deref()
-                .is_none_or(|value| !value.trim().is_empty()),
+            fact.value.as_deref().is_none_or(|value| !value.trim().is_empty()),
             "{} is blank",
             fact.key
         );
@@ -111,11 +101,7 @@ fn neither_the_host_nor_its_user_is_named() {
         let words: BTreeSet<&str> = value
             .split(|letter: char| !letter.is_alphanumeric() && letter != '-')
             .collect();
-        assert!(
-            !words.contains(host.as_str()),
-            "{} names the host",
-            fact.key
-        );
+        assert!(!words.contains(host.as_str()), "{} names the host", fact.key);
         if let Some(place) = &home {
             assert!(
                 !value.contains(place) && !fact.source.contains(place),
@@ -134,10 +120,7 @@ fn reading_takes_less_than_50_ms() {
         start.elapsed()
     };
     let fastest = (0..5).map(|_| once()).min().unwrap();
-    assert!(
-        fastest < Duration::from_millis(50),
-        "reading takes {fastest:?}"
-    );
+    assert!(fastest < Duration::from_millis(50), "reading takes {fastest:?}");
 }
 
 #[test]
@@ -145,10 +128,7 @@ fn a_made_up_machine_is_read_in_full() {
     let root = tempfile::tempdir().unwrap();
     let cpu = "sys/devices/system/cpu";
     for (path, text) in [
-        (
-            "etc/os-release".to_owned(),
-            "NAME=\"Fedora Linux\"\nVERSION_ID=41\n",
-        ),
+        ("etc/os-release".to_owned(), "NAME=\"Fedora Linux\"\nVERSION_ID=41\n"),
         (
             "proc/cpuinfo".to_owned(),
             "microcode\t: 0x2b000590\ncpu MHz\t: 800.001\nflags\t: fpu\n",
@@ -165,22 +145,10 @@ fn a_made_up_machine_is_read_in_full() {
         ("cg/a.slice/b.scope/memory.max".to_owned(), "max\n"),
         ("sys/dev/block/8:1/queue/rotational".to_owned(), "1\n"),
         ("sys/class/thermal/thermal_zone0/temp".to_owned(), "41000\n"),
-        (
-            "sys/class/thermal/thermal_zone12/temp".to_owned(),
-            "52000\n",
-        ),
-        (
-            format!("{cpu}/cpufreq/policy0/scaling_governor"),
-            "powersave\n",
-        ),
-        (
-            format!("{cpu}/cpufreq/policy1/scaling_governor"),
-            "performance\n",
-        ),
-        (
-            format!("{cpu}/cpufreq/policy2/scaling_governor"),
-            "powersave\n",
-        ),
+        ("sys/class/thermal/thermal_zone12/temp".to_owned(), "52000\n"),
+        (format!("{cpu}/cpufreq/policy0/scaling_governor"), "powersave\n"),
+        (format!("{cpu}/cpufreq/policy1/scaling_governor"), "performance\n"),
+        (format!("{cpu}/cpufreq/policy2/scaling_governor"), "powersave\n"),
         (format!("{cpu}/intel_pstate/no_turbo"), "1\n"),
         (format!("{cpu}/isolated"), "\n"),
     ] {
@@ -222,10 +190,7 @@ fn a_hypervisors_microcode_is_masked() {
     )
     .unwrap();
     let facts = facts_of(&Machine::under(root.path()), Path::new("/"));
-    let microcode = facts
-        .iter()
-        .find(|fact| fact.key == "cpu.microcode")
-        .unwrap();
+    let microcode = facts.iter().find(|fact| fact.key == "cpu.microcode").unwrap();
     assert_eq!(
         (microcode.value.as_deref(), microcode.status),
         (None, FactStatus::Masked)

@@ -62,11 +62,7 @@ pub(super) fn facts(machine: &Machine) -> Vec<Fact> {
 
 /// The hypervisor and the sign that gave it away.
 fn hypervisor(machine: &Machine) -> (Reading<&'static str>, &'static str) {
-    let named = |path: &'static str| {
-        machine
-            .find(path, product_hypervisor)
-            .map(|name| (name, path))
-    };
+    let named = |path: &'static str| machine.find(path, product_hypervisor).map(|name| (name, path));
     if let Ok((name, path)) = named(PRODUCT).or_else(|_| named(VENDOR)) {
         return (Ok(name), path);
     }
@@ -93,13 +89,7 @@ fn hypervisor(machine: &Machine) -> (Reading<&'static str>, &'static str) {
     }
     let flagged = machine.read(CPU_INFO).map(|text| cpu::is_virtual(&text));
     (
-        flagged.map(|flagged| {
-            if flagged {
-                "of an unknown kind"
-            } else {
-                NONE_SEEN
-            }
-        }),
+        flagged.map(|flagged| if flagged { "of an unknown kind" } else { NONE_SEEN }),
         CPU_INFO,
     )
 }
@@ -109,10 +99,7 @@ fn product_hypervisor(product: &str) -> Option<&'static str> {
 }
 
 /// The container's runtime and the sign that gave it away.
-fn container(
-    machine: &Machine,
-    variable: impl Fn(&str) -> Option<String>,
-) -> (&'static str, &'static str) {
+fn container(machine: &Machine, variable: impl Fn(&str) -> Option<String>) -> (&'static str, &'static str) {
     if variable("KUBERNETES_SERVICE_HOST").is_some() {
         return ("kubernetes", "environment KUBERNETES_SERVICE_HOST");
     }
@@ -194,27 +181,19 @@ mod tests {
     #[test]
     fn containers_are_told_apart() {
         let nothing = |_: &str| None;
-        let (_root, machine) =
-            machine_with(&[("proc/self/cgroup", "0::/kubepods/burstable/pod1/docker-2\n")]);
+        let (_root, machine) = machine_with(&[("proc/self/cgroup", "0::/kubepods/burstable/pod1/docker-2\n")]);
         assert_eq!(container(&machine, nothing), ("kubernetes", OWN_GROUPS));
         let (_root, machine) = machine_with(&[("proc/self/cgroup", "0::/\n"), (".dockerenv", "")]);
         assert_eq!(container(&machine, nothing), ("docker", "/.dockerenv"));
         let (_root, machine) = machine_with(&[("run/.containerenv", "")]);
-        assert_eq!(
-            container(&machine, nothing),
-            ("podman", "/run/.containerenv")
-        );
+        assert_eq!(container(&machine, nothing), ("podman", "/run/.containerenv"));
         let (_root, machine) = machine_with(&[]);
         assert_eq!(
-            container(&machine, |name| (name == "container")
-                .then(|| "lxc".to_owned()))
-            .0,
+            container(&machine, |name| (name == "container").then(|| "lxc".to_owned())).0,
             "lxc"
         );
         assert_eq!(
-            container(&machine, |name| (name == "container")
-                .then(|| "mine".to_owned()))
-            .0,
+            container(&machine, |name| (name == "container").then(|| "mine".to_owned())).0,
             "of an unknown kind"
         );
         assert_eq!(container(&machine, nothing).0, NONE_SEEN);

@@ -102,9 +102,7 @@ impl Link {
             // Half a message may have gone out, so the session cannot go on.
             Err(error) if is_timeout(&error) => {
                 self.lost = true;
-                Err(PgError::Timeout {
-                    after: self.deadline,
-                })
+                Err(PgError::Timeout { after: self.deadline })
             }
             Err(error) => Err(self.connection_lost(error)),
         }
@@ -167,10 +165,7 @@ impl Link {
             }
         };
         if count == 0 {
-            return Err(io::Error::new(
-                ErrorKind::UnexpectedEof,
-                "the server closed it",
-            ));
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed it"));
         }
         self.end += count;
         self.traffic.bytes_received += count as u64;
@@ -179,9 +174,7 @@ impl Link {
 
     fn read_failed(&mut self, error: io::Error) -> PgError {
         if is_timeout(&error) {
-            PgError::Timeout {
-                after: self.deadline,
-            }
+            PgError::Timeout { after: self.deadline }
         } else {
             self.connection_lost(error)
         }

@@ -75,9 +75,7 @@ pub(super) fn rows_affected(tag: &[u8]) -> u64 {
     let tag = tag.strip_suffix(b"\0").unwrap_or(tag);
     let mut words = tag.split(|&byte| byte == b' ');
     match words.next() {
-        Some(b"INSERT" | b"UPDATE" | b"DELETE" | b"MERGE" | b"COPY") => {
-            words.next_back().map_or(0, number)
-        }
+        Some(b"INSERT" | b"UPDATE" | b"DELETE" | b"MERGE" | b"COPY") => words.next_back().map_or(0, number),
         _ => 0,
     }
 }
@@ -112,9 +110,7 @@ mod tests {
 
     #[test]
     fn an_error_response_is_taken_apart() {
-        let error = server_error(
-            b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (name)=(a)\0Hcheck it\0\0",
-        );
+        let error = server_error(b"SFEHLER\0VERROR\0C23505\0Mduplicate key\0DKey (name)=(a)\0Hcheck it\0\0");
         assert_eq!(error.severity, "ERROR");
         assert_eq!(
             (error.code.as_str(), error.message.as_str()),

@@ -1,0 +1,228 @@
+//! What analysis works on: the facts of a run and, cell by cell, the times of the pairs that count.
+
+use thiserror::Error;
+
+use crate::archive::{CellRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting};
+use crate::nearest_rank;
+use crate::units::Nanos;
+
+/// Whether figures come from a whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Every planned fork is there.
+    Finished,
+    /// The run was cut short, or is still running.
+    Unfinished,
+}
+
+/// What the figures need to know of the manifest, as it was archived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFacts {
+    /// The run's id.
+    pub run: String,
+    /// The experiment's name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// What the experiment answers.
+    pub question: String,
+    /// Where the model lives.
+    pub backend: String,
+    /// SHA-256 of the manifest.
+    pub manifest_sha256: String,
+    /// Version of the program that measured.
+    pub program_version: String,
+    /// What the interaction already waits.
+    pub debounce: Nanos,
+    /// Differences within ± this margin count as equivalent.
+    pub margin: Nanos,
+    /// Resamples of the study's own bootstrap, where it is asked for.
+    pub resamples: u32,
+    /// The seed of that bootstrap.
+    pub seed: u64,
+    /// Id of the figure that the experiment is about.
+    pub primary: String,
+    /// Forks of the plan.
+    pub forks_planned: u32,
+    /// Whether every one of them is there.
+    pub state: State,
+}
+
+/// The counted pairs of one fork, in the order in which they ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForkSample {
+    /// Times of the subject, ns.
+    pub subject: Vec<i64>,
+    /// Times of the baseline, ns; as many.
+    pub baseline: Vec<i64>,
+    /// Measured pairs that do not count, because a side failed or the answers differ.
+    pub uncounted: u64,
+}
+
+impl ForkSample {
+    /// Subject minus baseline, pair by pair, ns.
+    pub fn differences(&self) -> Vec<i64> {
+        self.subject
+            .iter()
+            .zip(&self.baseline)
+            .map(|(subject, baseline)| subject - baseline)
+            .collect()
+    }
+}
+
+/// A cell and its forks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellSample {
+    /// The cell.
+    pub cell: CellRow,
+    /// Its forks' rows.
+    pub forks: Vec<ForkRow>,
+    /// Their counted pairs, in the same order.
+    pub samples: Vec<ForkSample>,
+}
+
+/// A run, ready to be analysed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// The run.
+    pub facts: RunFacts,
+    /// Its cells, in the order of the plan.
+    pub cells: Vec<CellSample>,
+}
+
+/// Why an archive that could be read gives no figures.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EvidenceError {
+    /// The resolved manifest lacks a value.
+    #[error("the archived manifest has no usable {section}.{key}")]
+    Setting {
+        /// Part of the manifest.
+        section: &'static str,
+        /// Name within it.
+        key: &'static str,
+    },
+    /// A fork's medians are not those of its pairs.
+    #[error("fork {fork} of {cell} was archived with other medians than its pairs give; fetch the run again")]
+    Medians {
+        /// Id of the cell.
+        cell: String,
+        /// Which fork.
+        fork: u32,
+    },
+}
+
+impl Evidence {
+    /// Sorts a run's rows by cell. `pairs` holds the pairs of every fork, in the order of `forks`.
+    ///
+    /// # Errors
+    /// [`EvidenceError`].
+    pub fn gather(
+        settings: &[Setting],
+        cells: &[CellRow],
+        forks: &[ForkRow],
+        samples: Vec<ForkSample>,
+        state: State,
+    ) -> Result<Self, EvidenceError> {
+        let facts = RunFacts::read(settings, state)?;
+        let mut cells: Vec<CellSample> = cells
+            .iter()
+            .map(|cell| CellSample {
+                cell: cell.clone(),
+                forks: Vec::new(),
+                samples: Vec::new(),
+            })
+            .collect();
+        for (fork, sample) in forks.iter().zip(samples) {
+            let Some(cell) = cells.iter_mut().find(|cell| cell.cell.cell == fork.cell) else {
+                continue;
+            };
+            if medians(&sample) != fork.medians {
+                return Err(EvidenceError::Medians {
+                    cell: cell.cell.id.clone(),
+                    fork: fork.fork.0,
+                });
+            }
+            cell.forks.push(fork.clone());
+            cell.samples.push(sample);
+        }
+        Ok(Self { facts, cells })
+    }
+
+    /// Forks that are there.
+    pub fn forks_present(&self) -> usize {
+        self.cells.iter().map(|cell| cell.forks.len()).sum()
+    }
+
+    /// Forks that broke off.
+    pub fn forks_failed(&self) -> usize {
+        let failed = |fork: &&ForkRow| fork.status == ForkStatus::Failed;
+        self.cells.iter().flat_map(|cell| &cell.forks).filter(failed).count()
+    }
+}
+
+impl From<ForkPairs> for ForkSample {
+    /// Keeps the measured pairs with status ok, and counts the measured ones without.
+    fn from(fork: ForkPairs) -> Self {
+        let mut sample = Self::default();
+        for pair in fork.pairs.iter().filter(|pair| pair.phase == Phase::Measured) {
+            match (pair.status, pair.subject.time, pair.baseline.time) {
+                (PairStatus::Ok, Some(subject), Some(baseline)) => {
+                    sample.subject.push(subject.0);
+                    sample.baseline.push(baseline.0);
+                }
+                _ => sample.uncounted += 1,
+            }
+        }
+        sample
+    }
+}
+
+fn medians(sample: &ForkSample) -> Option<[Nanos; 3]> {
+    let median = |mut values: Vec<i64>| nearest_rank::median(&mut values).map(Nanos);
+    Some([
+        median(sample.subject.clone())?,
+        median(sample.baseline.clone())?,
+        median(sample.differences())?,
+    ])
+}
+
+impl RunFacts {
+    fn read(settings: &[Setting], state: State) -> Result<Self, EvidenceError> {
+        let text = |section: &'static str, key: &'static str| {
+            settings
+                .iter()
+                .find(|setting| setting.section == section && setting.key == key)
+                .map(|setting| setting.value.clone())
+                .ok_or(EvidenceError::Setting { section, key })
+        };
+        let positive = |section, key| {
+            number::<i64>(section, key, &text(section, key)?).and_then(|value| {
+                if value > 0 {
+                    Ok(Nanos(value))
+                } else {
+                    Err(EvidenceError::Setting { section, key })
+                }
+            })
+        };
+        Ok(Self {
+            run: text("run", "id")?,
+            name: text("manifest", "name")?,
+            title: text("manifest", "title")?,
+            question: text("manifest", "question")?,
+            backend: text("backend", "label")?,
+            manifest_sha256: text("manifest", "sha256")?,
+            program_version: text("program", "version")?,
+            debounce: positive("figures", "debounce")?,
+            margin: positive("figures", "margin")?,
+            resamples: number("figures", "resamples", &text("figures", "resamples")?)?,
+            seed: number("measure", "seed", &text("measure", "seed")?)?,
+            primary: text("figures", "primary")?,
+            forks_planned: number("run", "forks_planned", &text("run", "forks_planned")?)?,
+            state,
+        })
+    }
+}
+
+fn number<T: std::str::FromStr>(section: &'static str, key: &'static str, text: &str) -> Result<T, EvidenceError> {
+    text.parse().map_err(|_| EvidenceError::Setting { section, key })
+}

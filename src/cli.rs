@@ -1,0 +1,118 @@
+//! The command line: what can be typed, with examples.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Prices ways to compute a what-if preview from a database, and archives every raw pair.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    about,
+    after_help = "Examples:\n  preview-cost run experiments/sqlite-memory.toml\n  preview-cost analyze results/<run>\n\n\
+                  Exit codes: 0 all went well, 2 wrong command line or manifest, 3 no backend, 4 run cut short,\n\
+                  5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 130 interrupted, 1 other."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure an experiment, archive every pair, and print the figures.
+    Run(RunArgs),
+    /// Print what would be measured, in which order and for about how long; touches nothing.
+    Plan(PlanArgs),
+    /// Print a run's figures from its archive alone; several runs stand side by side.
+    Analyze(AnalyzeArgs),
+    /// Say what this machine offers: PostgreSQL server binaries and a container engine.
+    Doctor(DoctorArgs),
+    /// For preview-cost itself: measures one fork.
+    #[command(hide = true)]
+    Worker,
+    /// For preview-cost itself: keeps a server for as long as a run lives.
+    #[command(hide = true)]
+    Warden,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost run experiments/pg-local.toml\n  \
+                        preview-cost run experiments/pg-local.toml --url '${DATABASE_URL}'\n\n\
+                        The work happens in a schema that the run creates, owns and removes. Nothing else is touched.")]
+pub struct RunArgs {
+    /// The experiment's manifest.
+    pub manifest: PathBuf,
+    /// Measure the PostgreSQL server at this URL instead of the manifest's. `${NAME}` stands for an environment
+    /// variable: in single quotes, so that no password stands in the process list.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Where runs are stored.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost plan experiments/sqlite-memory.toml")]
+pub struct PlanArgs {
+    /// The experiment's manifest.
+    pub manifest: PathBuf,
+}
+
+/// Arguments of `analyze`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost analyze results/<run>\n  \
+                        preview-cost analyze results/<run> --format json\n  \
+                        preview-cost analyze results/<run> results/<another>\n  \
+                        preview-cost analyze --splice README.md")]
+pub struct AnalyzeArgs {
+    /// Directories of runs.
+    #[arg(required_unless_present_any = ["splice", "check"], value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// How the figures are told.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Compute the pooled bootstrap as the study did, with the manifest's number of resamples, instead of its limit.
+    #[arg(long)]
+    pub resample: bool,
+    /// Rewrite the tables between the markers of this file, `<!-- preview-cost analyze … -->` and
+    /// `<!-- /preview-cost -->`; paths are relative to the file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "check"])]
+    pub splice: Option<PathBuf>,
+    /// Fail when a table between the markers of this file is not what its archive gives.
+    #[arg(long, value_name = "FILE", conflicts_with = "runs")]
+    pub check: Option<PathBuf>,
+}
+
+/// Formats of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a terminal.
+    Table,
+    /// For a README or an issue.
+    Markdown,
+    /// Every figure, unrounded, with unit and estimator.
+    Json,
+    /// The same, a line a figure.
+    Csv,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost doctor --require postgres")]
+pub struct DoctorArgs {
+    /// Fail when this is not there.
+    #[arg(long, value_enum)]
+    pub require: Option<Requirement>,
+}
+
+/// What `doctor` can require.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Requirement {
+    /// PostgreSQL server binaries, for experiments with `provision = "ephemeral"` and for the tests.
+    Postgres,
+}

@@ -1,0 +1,126 @@
+//! From what went wrong to how the program ends.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::analysis::EvidenceError;
+use crate::archive::{ReadError, WriteError};
+use crate::backend::provision::ProvisionError;
+use crate::exit::Exit;
+use crate::manifest::ManifestError;
+use crate::plan::PlanError;
+use crate::report::SpliceError;
+use crate::run::{ForkFailure, RunError};
+
+/// Why a subcommand did not do what it was asked for.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// The manifest.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// `--url` where there is no server to replace.
+    #[error(
+        "--url names a PostgreSQL server, but {manifest} measures SQLite; take a manifest with engine = \"postgres\""
+    )]
+    UrlForSqlite {
+        /// The manifest.
+        manifest: PathBuf,
+    },
+    /// The run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// An archive.
+    #[error(transparent)]
+    Archive(#[from] ReadError),
+    /// An archive that can be read and gives no figures.
+    #[error("{run}: {source}")]
+    Evidence {
+        /// The run's directory.
+        run: PathBuf,
+        /// What is wrong.
+        source: EvidenceError,
+    },
+    /// What a machine lacks.
+    #[error(transparent)]
+    Missing(#[from] ProvisionError),
+    /// A file with spliced tables.
+    #[error("{file}: {source}")]
+    Splice {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        source: SpliceError,
+    },
+    /// A table between markers is not what its archive gives.
+    #[error("{file}:{line}: this table is not what its archive gives; run `preview-cost analyze --splice {file}`")]
+    Stale {
+        /// The file.
+        file: PathBuf,
+        /// From 1.
+        line: usize,
+    },
+    /// A file that is read or written beside the archives.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// This program's own file can't be found.
+    #[error("cannot find this program's own executable: {0}")]
+    Executable(io::Error),
+    /// Ctrl-C can't be listened to.
+    #[error("cannot listen to signals: {0}")]
+    Signals(#[from] ctrlc::Error),
+    /// Standard output.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+}
+
+impl CommandError {
+    /// How the program ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Manifest(_) | Self::Plan(_) | Self::UrlForSqlite { .. } => Exit::Usage,
+            Self::Run(error) => of_run(error),
+            Self::Archive(_) | Self::Evidence { .. } | Self::Splice { .. } | Self::Stale { .. } => Exit::Archive,
+            Self::Missing(_) => Exit::Backend,
+            Self::File { action: "write", .. } => Exit::Write,
+            // Whoever read the output has seen enough.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
+            Self::File { .. } | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => Exit::Other,
+        }
+    }
+}
+
+fn of_run(error: &RunError) -> Exit {
+    match error {
+        RunError::Stand(_) => Exit::Backend,
+        RunError::Write(error) => of_write(error),
+        RunError::InterruptedEarly
+        | RunError::CutShort {
+            cause: ForkFailure::Interrupted,
+            ..
+        } => Exit::Interrupted,
+        RunError::CutShort {
+            cause: ForkFailure::Store(error),
+            ..
+        } => of_write(error),
+        RunError::CutShort { .. } => Exit::CutShort,
+    }
+}
+
+fn of_write(error: &WriteError) -> Exit {
+    match error {
+        WriteError::Io { .. } | WriteError::Encode { .. } => Exit::Write,
+        WriteError::Parts(_) => Exit::Archive,
+    }
+}

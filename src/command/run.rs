@@ -1,0 +1,70 @@
+//! `run`: manifest, plan, measurement, archive, figures.
+
+use std::env;
+
+use super::progress::Progress;
+use super::{CommandError, analyze, print};
+use crate::cli::RunArgs;
+use crate::exit::Exit;
+use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
+use crate::plan::Plan;
+use crate::report::{self, Dialect};
+use crate::run::{Interrupt, Summary, Supervisor};
+
+/// Measures an experiment and prints its figures.
+///
+/// # Errors
+/// What is wrong with the manifest, the backend or the run.
+pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
+    let manifest = at_url(Manifest::read(&args.manifest)?, args)?;
+    let plan = Plan::of(&manifest)?;
+    let exe = env::current_exe().map_err(CommandError::Executable)?;
+    let supervisor = Supervisor::new(&manifest, &plan, &exe);
+    on_signals(supervisor.interrupt())?;
+    let pairs = u64::from(manifest.measure.warmup) + u64::from(manifest.measure.previews);
+    let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
+    let summary = supervisor.run(&args.results, &mut progress)?;
+    progress.done(&summary.directory);
+    let analysis = analyze::figures_of(&summary.directory, false)?;
+    print(&report::tables(&analysis, Dialect::Terminal))?;
+    Ok(tell(&summary))
+}
+
+/// The manifest with its server replaced by the one of `--url`.
+fn at_url(mut manifest: Manifest, args: &RunArgs) -> Result<Manifest, CommandError> {
+    let Some(url) = &args.url else { return Ok(manifest) };
+    let Backend::Postgres { server, .. } = &mut manifest.backend else {
+        return Err(CommandError::UrlForSqlite {
+            manifest: args.manifest.clone(),
+        });
+    };
+    *server = Server::Url(UrlTemplate::new(url));
+    Ok(manifest)
+}
+
+/// The first signal asks the run to end in good order; the second ends the program at once.
+fn on_signals(interrupt: Interrupt) -> Result<(), CommandError> {
+    ctrlc::set_handler(move || {
+        if interrupt.raise() {
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+    })?;
+    Ok(())
+}
+
+fn tell(summary: &Summary) -> Exit {
+    if summary.is_clean() {
+        return Exit::Ok;
+    }
+    let Summary {
+        mismatches,
+        failures,
+        damaged_forks,
+        ..
+    } = summary;
+    eprintln!(
+        "preview-cost: {failures} pairs failed or timed out, in {mismatches} the answers differed, and after \
+         {damaged_forks} forks a preview had persisted; pairs.parquet and forks.parquet say where"
+    );
+    Exit::Unclean
+}

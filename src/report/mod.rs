@@ -1,0 +1,28 @@
+//! Figures to text. This room computes nothing: what is not a figure can't be printed.
+//!
+//! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
+//! every figure with its id, unit and estimator, unrounded.
+
+mod format;
+mod grid;
+mod machine;
+mod plan;
+mod run;
+mod side_by_side;
+mod splice;
+
+pub use format::{duration, milliseconds};
+pub use machine::{csv, json};
+pub use plan::plan;
+pub use run::tables;
+pub use side_by_side::side_by_side;
+pub use splice::{Directive, SpliceError, directives, splice};
+
+/// A dialect of tables for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Lines and columns for a terminal.
+    Terminal,
+    /// GitHub-flavoured Markdown.
+    Markdown,
+}
