@@ -38,11 +38,7 @@ impl fmt::Display for ServerError {
             write!(f, "; hint: {hint}")?;
         }
         if self.completed > 0 {
-            write!(
-                f,
-                "; after {} completed commands of the flight",
-                self.completed
-            )?;
+            write!(f, "; after {} completed commands of the flight", self.completed)?;
         }
         Ok(())
     }
@@ -52,9 +48,7 @@ impl fmt::Display for ServerError {
 #[derive(Debug, Error)]
 pub enum PgError {
     /// No connection could be made.
-    #[error(
-        "cannot reach PostgreSQL at {address}: {cause}; check that the server runs and listens there"
-    )]
+    #[error("cannot reach PostgreSQL at {address}: {cause}; check that the server runs and listens there")]
     Connect {
         /// Host and port, or the socket's path.
         address: String,
@@ -114,9 +108,7 @@ pub enum PgError {
         found: i32,
     },
     /// The server takes no writes.
-    #[error(
-        "the server takes no writes: {reason}; name the primary server, or a role and database that may write"
-    )]
+    #[error("the server takes no writes: {reason}; name the primary server, or a role and database that may write")]
     ReadOnly {
         /// Why it takes none.
         reason: &'static str,
@@ -130,9 +122,7 @@ pub enum PgError {
         schema: String,
     },
     /// The schema does not carry this program's mark; nothing was touched.
-    #[error(
-        "schema {schema} was not made by preview-cost, so it is left alone: choose another name"
-    )]
+    #[error("schema {schema} was not made by preview-cost, so it is left alone: choose another name")]
     SchemaForeign {
         /// The schema's name.
         schema: String,
@@ -172,9 +162,7 @@ impl PgError {
     /// The server's message, if one is part of this error.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
-            Self::Refused { server, .. }
-            | Self::Privilege { server, .. }
-            | Self::Server(server) => Some(server),
+            Self::Refused { server, .. } | Self::Privilege { server, .. } | Self::Server(server) => Some(server),
             Self::Lost { server, .. } => server.as_deref(),
             _ => None,
         }
@@ -188,12 +176,8 @@ impl PgError {
     /// An error of the server during the session's start, with advice.
     pub(super) fn refused(address: String, server: Box<ServerError>) -> Self {
         let advice = match server.code.as_str() {
-            "28P01" => {
-                "check the user and the password (in the URL, PGPASSWORD or the password file)"
-            }
-            "28000" => {
-                "check the role, and that pg_hba.conf lets it in from here with this sslmode"
-            }
+            "28P01" => "check the user and the password (in the URL, PGPASSWORD or the password file)",
+            "28000" => "check the role, and that pg_hba.conf lets it in from here with this sslmode",
             "3D000" => "name an existing database",
             "53300" => "close other clients or raise max_connections",
             "57P03" => "wait until the server has started",
@@ -208,15 +192,12 @@ impl PgError {
 
     /// The server wants a password and the target has none.
     pub(super) fn no_password(target: &Target) -> Self {
-        let ignored = target
-            .ignored_passfile
-            .as_ref()
-            .map_or_else(String::new, |path| {
-                format!(
-                    " ({} was ignored, because others may read it: chmod 600 it)",
-                    path.display()
-                )
-            });
+        let ignored = target.ignored_passfile.as_ref().map_or_else(String::new, |path| {
+            format!(
+                " ({} was ignored, because others may read it: chmod 600 it)",
+                path.display()
+            )
+        });
         let reason = format!(
             "the server asks for the password of {}, and none is known; set PGPASSWORD or use a password file{ignored}",
             target.user
@@ -229,7 +210,5 @@ impl PgError {
 }
 
 fn said(server: Option<&ServerError>) -> String {
-    server.map_or_else(String::new, |server| {
-        format!("; the server's last words: {server}")
-    })
+    server.map_or_else(String::new, |server| format!("; the server's last words: {server}"))
 }

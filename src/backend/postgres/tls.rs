@@ -8,15 +8,11 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
-use rustls::crypto::{
-    CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
-};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use super::PgError;
 use super::target::{Host, RootCert, SslMode, Target};
@@ -72,11 +68,7 @@ enum Check {
 
 fn client_config(check: Check, target: &Target) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Arc::new(Verifier::new(
-        check,
-        target.sslrootcert.as_ref(),
-        &provider,
-    )?);
+    let verifier = Arc::new(Verifier::new(check, target.sslrootcert.as_ref(), &provider)?);
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?;
@@ -96,11 +88,7 @@ struct Verifier {
 }
 
 impl Verifier {
-    fn new(
-        check: Check,
-        root: Option<&RootCert>,
-        provider: &CryptoProvider,
-    ) -> Result<Self, String> {
+    fn new(check: Check, root: Option<&RootCert>, provider: &CryptoProvider) -> Result<Self, String> {
         let trusted = match (check, root) {
             (Check::Nothing, _) => Vec::new(),
             (_, Some(RootCert::File(path))) => certificates_in(path)?,
@@ -109,10 +97,7 @@ impl Verifier {
         let mut roots = RootCertStore::empty();
         let (usable, _) = roots.add_parsable_certificates(trusted.iter().cloned());
         if check != Check::Nothing && usable == 0 {
-            return Err(
-                "none of the root certificates can be used; name a PEM file with sslrootcert"
-                    .to_owned(),
-            );
+            return Err("none of the root certificates can be used; name a PEM file with sslrootcert".to_owned());
         }
         Ok(Self {
             check,
@@ -129,13 +114,7 @@ impl Verifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), Error> {
-        match verify_server_cert_signed_by_trust_anchor(
-            parsed,
-            &self.roots,
-            intermediates,
-            now,
-            self.algorithms.all,
-        ) {
+        match verify_server_cert_signed_by_trust_anchor(parsed, &self.roots, intermediates, now, self.algorithms.all) {
             // A self-signed certificate with the CA flag, as `openssl req -x509` makes it, is refused as a server's
             // even where it is itself the trusted root. libpq takes it. Its dates have been checked at this point.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
@@ -191,12 +170,7 @@ impl ServerCertVerifier for Verifier {
 }
 
 fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let unreadable = |error| {
-        format!(
-            "cannot read the root certificates in {}: {error}",
-            path.display()
-        )
-    };
+    let unreadable = |error| format!("cannot read the root certificates in {}: {error}", path.display());
     CertificateDer::pem_file_iter(path)
         .map_err(unreadable)?
         .collect::<Result<_, _>>()
@@ -206,9 +180,7 @@ fn certificates_in(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
 fn system_certificates() -> Result<Vec<CertificateDer<'static>>, String> {
     let found = rustls_native_certs::load_native_certs();
     match found.errors.first() {
-        Some(error) if found.certs.is_empty() => Err(format!(
-            "cannot read the system's root certificates: {error}"
-        )),
+        Some(error) if found.certs.is_empty() => Err(format!("cannot read the system's root certificates: {error}")),
         _ => Ok(found.certs),
     }
 }
@@ -216,7 +188,8 @@ fn system_certificates() -> Result<Vec<CertificateDer<'static>>, String> {
 /// A failed handshake in words, with advice.
 pub(super) fn explain(error: &Error) -> String {
     let advice = match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        // A bad signature means a root of the right name with another key, e.g. that of another cluster.
+        Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "; name the root certificate of the server's issuer with sslrootcert"
         }
         Error::InvalidCertificate(
@@ -232,8 +205,6 @@ pub(super) fn not_offered(target: &Target) -> PgError {
     let mode = target.sslmode.as_str();
     PgError::Tls {
         address: target.address(),
-        reason: format!(
-            "the server offers none and sslmode is {mode}; turn ssl on there, or use sslmode=prefer"
-        ),
+        reason: format!("the server offers none and sslmode is {mode}; turn ssl on there, or use sslmode=prefer"),
     }
 }

@@ -52,12 +52,7 @@ impl Control {
         }
         match self.rows(SETTINGS) {
             Ok(rows) => facts.extend(rows.into_iter().filter_map(setting)),
-            Err(error) => facts.push(Fact::unknown(
-                SCOPE,
-                "settings",
-                unknown_status(error)?,
-                "pg_settings",
-            )),
+            Err(error) => facts.push(Fact::unknown(SCOPE, "settings", unknown_status(error)?, "pg_settings")),
         }
         let all = self.probe("settings.complete", None, SEES_ALL_SETTINGS)?;
         if all.value.as_deref() != Some("t") {
@@ -171,8 +166,7 @@ mod tests {
 
     #[test]
     fn a_setting_keeps_its_unit_and_says_where_it_was_set() {
-        let row = ["shared_buffers", "16384", "8kB", "configuration file"]
-            .map(|text| Some(text.to_owned()));
+        let row = ["shared_buffers", "16384", "8kB", "configuration file"].map(|text| Some(text.to_owned()));
         let fact = setting(row.to_vec()).unwrap();
         assert_eq!(
             (fact.key.as_str(), fact.value.as_deref()),
@@ -186,13 +180,7 @@ mod tests {
 
     #[test]
     fn a_masked_setting_has_no_value() {
-        let row = [
-            "primary_conninfo",
-            "password=hunter2",
-            "",
-            "configuration file",
-        ]
-        .map(|text| Some(text.to_owned()));
+        let row = ["primary_conninfo", "password=hunter2", "", "configuration file"].map(|text| Some(text.to_owned()));
         let fact = setting(row.to_vec()).unwrap();
         assert_eq!((fact.status, fact.value), (FactStatus::Masked, None));
     }

@@ -16,10 +16,7 @@ pub(super) fn connect_error(target: &Target, error: &postgres::Error) -> PgError
     }
     let source = error.source();
     if let Some(cause) = source.and_then(|source| source.downcast_ref::<io::Error>()) {
-        return match cause
-            .get_ref()
-            .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-        {
+        return match cause.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
             Some(handshake) => PgError::Tls {
                 address,
                 reason: tls::explain(handshake),
@@ -33,13 +30,8 @@ pub(super) fn connect_error(target: &Target, error: &postgres::Error) -> PgError
     // The crate keeps its error kinds to itself; its words are all there is to tell them apart.
     let said = source.map_or_else(|| error.to_string(), ToString::to_string);
     match error.to_string().as_str() {
-        "error performing TLS handshake" if said == "server does not support TLS" => {
-            tls::not_offered(target)
-        }
-        "error performing TLS handshake" => PgError::Tls {
-            address,
-            reason: said,
-        },
+        "error performing TLS handshake" if said == "server does not support TLS" => tls::not_offered(target),
+        "error performing TLS handshake" => PgError::Tls { address, reason: said },
         "timeout waiting for server" => PgError::Timeout {
             after: target.connect_timeout,
         },
@@ -48,10 +40,7 @@ pub(super) fn connect_error(target: &Target, error: &postgres::Error) -> PgError
             cause: io::ErrorKind::ConnectionAborted.into(),
         },
         "invalid configuration" if said == "password missing" => PgError::no_password(target),
-        _ => PgError::Authentication {
-            address,
-            reason: said,
-        },
+        _ => PgError::Authentication { address, reason: said },
     }
 }
 
@@ -69,10 +58,7 @@ pub(super) fn command_error(error: &postgres::Error) -> PgError {
             PgError::Server(server)
         };
     }
-    if let Some(cause) = error
-        .source()
-        .and_then(|source| source.downcast_ref::<io::Error>())
-    {
+    if let Some(cause) = error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
         return PgError::Lost {
             cause: copy_of(cause),
             server: None,
@@ -84,9 +70,7 @@ pub(super) fn command_error(error: &postgres::Error) -> PgError {
             server: None,
         };
     }
-    let source = error
-        .source()
-        .map_or_else(String::new, |source| format!(": {source}"));
+    let source = error.source().map_or_else(String::new, |source| format!(": {source}"));
     PgError::Protocol(format!("{error}{source}"))
 }
 

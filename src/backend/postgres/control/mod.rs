@@ -70,10 +70,7 @@ impl Control {
     pub fn require_supported(&mut self) -> Result<(), PgError> {
         let sql = "SELECT current_setting('server_version_num')::int4, pg_catalog.pg_is_in_recovery(), \
                    current_setting('transaction_read_only')::bool";
-        let row = self
-            .client
-            .query_one(sql, &[])
-            .map_err(|error| command_error(&error))?;
+        let row = self.client.query_one(sql, &[]).map_err(|error| command_error(&error))?;
         let found: i32 = row.get(0);
         if found < OLDEST_SUPPORTED {
             return Err(PgError::TooOld { found });
@@ -93,23 +90,16 @@ impl Control {
 
     /// Runs statements without parameters, and drops their rows.
     fn run(&mut self, sql: &str) -> Result<(), PgError> {
-        self.client
-            .batch_execute(sql)
-            .map_err(|error| command_error(&error))
+        self.client.batch_execute(sql).map_err(|error| command_error(&error))
     }
 
     /// The rows of a query without parameters, as the text of their columns.
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, PgError> {
-        let messages = self
-            .client
-            .simple_query(sql)
-            .map_err(|error| command_error(&error))?;
+        let messages = self.client.simple_query(sql).map_err(|error| command_error(&error))?;
         let row = |message| match message {
-            SimpleQueryMessage::Row(row) => Some(
-                (0..row.len())
-                    .map(|index| row.get(index).map(str::to_owned))
-                    .collect(),
-            ),
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|index| row.get(index).map(str::to_owned)).collect())
+            }
             _ => None,
         };
         Ok(messages.into_iter().filter_map(row).collect())
@@ -145,9 +135,7 @@ fn client_config(target: &Target) -> Config {
 /// [`PgError::Name`] for a name that the server would cut short, so that two names could meet, or could not take.
 fn quoted(name: &str) -> Result<String, PgError> {
     if name.is_empty() || name.len() > 63 || name.contains('\0') {
-        return Err(PgError::Name {
-            name: name.to_owned(),
-        });
+        return Err(PgError::Name { name: name.to_owned() });
     }
     Ok(format!("\"{}\"", name.replace('"', "\"\"")))
 }
@@ -159,15 +147,9 @@ mod tests {
     #[test]
     fn names_are_quoted_or_refused() {
         assert_eq!(quoted("preview_cost").unwrap(), "\"preview_cost\"");
-        assert_eq!(
-            quoted("a\"; DROP SCHEMA b").unwrap(),
-            "\"a\"\"; DROP SCHEMA b\""
-        );
+        assert_eq!(quoted("a\"; DROP SCHEMA b").unwrap(), "\"a\"\"; DROP SCHEMA b\"");
         for name in ["", "a\0b", &"x".repeat(64)] {
-            assert!(
-                matches!(quoted(name), Err(PgError::Name { .. })),
-                "{name:?}"
-            );
+            assert!(matches!(quoted(name), Err(PgError::Name { .. })), "{name:?}");
         }
     }
 }

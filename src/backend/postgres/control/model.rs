@@ -40,20 +40,15 @@ impl Control {
     pub fn create_model(&mut self, schema: &str, rows: &[(String, f64)]) -> Result<(), PgError> {
         self.require_own_schema(schema)?;
         let table = table_in(schema)?;
-        let (names, values): (Vec<&str>, Vec<f64>) = rows
-            .iter()
-            .map(|(name, value)| (name.as_str(), *value))
-            .unzip();
+        let (names, values): (Vec<&str>, Vec<f64>) = rows.iter().map(|(name, value)| (name.as_str(), *value)).unzip();
         self.remake(&table, &[&names, &values])
             .map_err(|error| command_error(&error))?;
+        // Otherwise the inserted rows are added to what ANALYZE counts, and appear twice.
+        self.refresh_statistics()?;
         self.run(&format!("ANALYZE {table}"))
     }
 
-    fn remake(
-        &mut self,
-        table: &str,
-        columns: &[&(dyn ToSql + Sync)],
-    ) -> Result<(), postgres::Error> {
+    fn remake(&mut self, table: &str, columns: &[&(dyn ToSql + Sync)]) -> Result<(), postgres::Error> {
         let mut transaction = self.client.transaction()?;
         transaction.batch_execute(&format!(
             "DROP TABLE IF EXISTS {table};
@@ -88,10 +83,7 @@ impl Control {
             "SELECT name, field_value FROM {} ORDER BY name COLLATE \"C\"",
             table_in(schema)?
         );
-        let rows = self
-            .client
-            .query(&sql, &[])
-            .map_err(|error| command_error(&error))?;
+        let rows = self.client.query(&sql, &[]).map_err(|error| command_error(&error))?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 

@@ -25,7 +25,9 @@ impl Control {
             "CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{MARK}'"
         ));
         created.map_err(|error| match error {
-            PgError::Server(server) if server.code == DUPLICATE_SCHEMA => PgError::SchemaTaken { schema: name.to_owned() },
+            PgError::Server(server) if server.code == DUPLICATE_SCHEMA => PgError::SchemaTaken {
+                schema: name.to_owned(),
+            },
             PgError::Server(server) if server.code == INSUFFICIENT_PRIVILEGE => PgError::Privilege {
                 role: self.user.clone(),
                 action: "create a schema in this database (GRANT CREATE ON DATABASE would allow it)",
@@ -83,9 +85,7 @@ impl Control {
 fn left_in_place(schema: &str, error: PgError) -> PgError {
     match error {
         PgError::Server(server) if server.code == DEPENDENT_OBJECTS => {
-            let ServerError {
-                message, detail, ..
-            } = *server;
+            let ServerError { message, detail, .. } = *server;
             PgError::SchemaNotEmpty {
                 schema: schema.to_owned(),
                 detail: detail.unwrap_or(message).replace('\n', "; "),

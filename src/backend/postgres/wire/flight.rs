@@ -89,17 +89,11 @@ impl<'s> Flight<'s> {
     ///
     /// [`PgError::Protocol`] if the statement is of another session or takes another number of parameters. The flight
     /// is then of no more use; drop it.
-    pub fn execute(
-        &mut self,
-        statement: Statement,
-        parameters: &[Param<'_>],
-    ) -> Result<(), PgError> {
-        let WireSession {
-            link, statements, ..
-        } = &mut *self.session;
-        let prepared = statements.get(statement.index).ok_or_else(|| {
-            PgError::Protocol("a statement was prepared in another session".to_owned())
-        })?;
+    pub fn execute(&mut self, statement: Statement, parameters: &[Param<'_>]) -> Result<(), PgError> {
+        let WireSession { link, statements, .. } = &mut *self.session;
+        let prepared = statements
+            .get(statement.index)
+            .ok_or_else(|| PgError::Protocol("a statement was prepared in another session".to_owned()))?;
         if prepared.parameters != parameters.len() {
             let (takes, given) = (prepared.parameters, parameters.len());
             return Err(PgError::Protocol(format!(
@@ -116,16 +110,7 @@ impl<'s> Flight<'s> {
             }
             Ok(IsNull::No)
         };
-        frontend::bind(
-            "",
-            &prepared.name,
-            [BINARY],
-            parameters,
-            write,
-            [BINARY],
-            out,
-        )
-        .map_err(unbindable)?;
+        frontend::bind("", &prepared.name, [BINARY], parameters, write, [BINARY], out).map_err(unbindable)?;
         frontend::execute("", 0, out).map_err(unsendable)
     }
 
@@ -148,15 +133,13 @@ impl<'s> Flight<'s> {
 
 fn unbindable(error: BindError) -> PgError {
     match error {
-        BindError::Conversion(error) => {
-            PgError::Protocol(format!("a parameter cannot be sent: {error}"))
-        }
+        BindError::Conversion(error) => PgError::Protocol(format!("a parameter cannot be sent: {error}")),
         BindError::Serialization(error) => unsendable(error),
     }
 }
 
 impl WireSession {
-    /// Reads one answer up to and including its ReadyForQuery.
+    /// Reads one answer up to and including its `ReadyForQuery`.
     pub(super) fn land_answer<F>(&mut self, mut on_row: F) -> Result<Landing, PgError>
     where
         F: FnMut(Row<'_>) -> Result<(), PgError>,
@@ -192,10 +175,7 @@ impl WireSession {
                     self.server.status = transaction_status(message)?;
                     return failure.map_or(Ok(landing), Err);
                 }
-                message::PARSE_COMPLETE
-                | message::BIND_COMPLETE
-                | message::NO_DATA
-                | message::ROW_DESCRIPTION => {}
+                message::PARSE_COMPLETE | message::BIND_COMPLETE | message::NO_DATA | message::ROW_DESCRIPTION => {}
                 _ => self.server.absorb(message)?,
             }
         }

@@ -28,7 +28,7 @@ pub(super) struct Link {
     /// The bytes of `inbox` that were received and not yet handed out.
     start: usize,
     end: usize,
-    /// How many ReadyForQuery messages the server still owes.
+    /// How many `ReadyForQuery` messages the server still owes.
     owed: u32,
     /// The last error message that the server sent, for when the connection turns out to be gone.
     last_words: Option<Box<ServerError>>,
@@ -71,7 +71,7 @@ impl Link {
         &mut self.out
     }
 
-    /// Sends the outgoing buffer, closed by a Sync, in one write; the server then owes one ReadyForQuery more.
+    /// Sends the outgoing buffer, closed by a Sync, in one write; the server then owes one `ReadyForQuery` more.
     pub(super) fn send_with_sync(&mut self) -> Result<(), PgError> {
         frontend::sync(&mut self.out);
         self.send()?;
@@ -79,7 +79,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends the outgoing buffer in one write; the server then owes one ReadyForQuery more.
+    /// Sends the outgoing buffer in one write; the server then owes one `ReadyForQuery` more.
     pub(super) fn send(&mut self) -> Result<(), PgError> {
         if self.owed > 0 && !self.lost {
             return Err(PgError::Protocol(
@@ -102,9 +102,7 @@ impl Link {
             // Half a message may have gone out, so the session cannot go on.
             Err(error) if is_timeout(&error) => {
                 self.lost = true;
-                Err(PgError::Timeout {
-                    after: self.deadline,
-                })
+                Err(PgError::Timeout { after: self.deadline })
             }
             Err(error) => Err(self.connection_lost(error)),
         }
@@ -167,10 +165,7 @@ impl Link {
             }
         };
         if count == 0 {
-            return Err(io::Error::new(
-                ErrorKind::UnexpectedEof,
-                "the server closed it",
-            ));
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed it"));
         }
         self.end += count;
         self.traffic.bytes_received += count as u64;
@@ -179,9 +174,7 @@ impl Link {
 
     fn read_failed(&mut self, error: io::Error) -> PgError {
         if is_timeout(&error) {
-            PgError::Timeout {
-                after: self.deadline,
-            }
+            PgError::Timeout { after: self.deadline }
         } else {
             self.connection_lost(error)
         }
@@ -204,7 +197,7 @@ impl Link {
         self.owed
     }
 
-    /// States that the server owes its first ReadyForQuery.
+    /// States that the server owes its first `ReadyForQuery`.
     pub(super) fn expect_ready(&mut self) {
         self.owed = 1;
     }

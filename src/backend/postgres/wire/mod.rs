@@ -120,13 +120,8 @@ impl WireSession {
         let index = self.statements.len();
         let name = format!("s{index}");
         let out = self.link.begin();
-        frontend::parse(
-            &name,
-            sql,
-            parameters.iter().map(|parameter| parameter.oid()),
-            out,
-        )
-        .map_err(link::unsendable)?;
+        frontend::parse(&name, sql, parameters.iter().map(|parameter| parameter.oid()), out)
+            .map_err(link::unsendable)?;
         // Kept even if the server refuses it, so that a name is never used twice.
         self.statements.push(PreparedStatement {
             name,

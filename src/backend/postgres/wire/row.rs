@@ -9,7 +9,7 @@ use crate::backend::postgres::PgError;
 pub(super) struct Columns(Vec<Option<Range<usize>>>);
 
 impl Columns {
-    /// Takes a DataRow apart.
+    /// Takes a `DataRow` apart.
     pub(super) fn row<'a>(&'a mut self, body: &'a [u8], command: u32) -> Result<Row<'a>, PgError> {
         self.split(body)
             .ok_or_else(|| PgError::Protocol("a row is shorter than it says".to_owned()))?;
@@ -107,16 +107,12 @@ impl<'a> Row<'a> {
     }
 
     fn array<const N: usize>(&self, index: usize, kind: &str) -> Result<[u8; N], PgError> {
-        self.present(index)?
-            .try_into()
-            .map_err(|_| unfit(index, kind))
+        self.present(index)?.try_into().map_err(|_| unfit(index, kind))
     }
 }
 
 fn unfit(index: usize, kind: &str) -> PgError {
-    PgError::Protocol(format!(
-        "column {index} of a row is no {kind} in binary form"
-    ))
+    PgError::Protocol(format!("column {index} of a row is no {kind} in binary form"))
 }
 
 #[cfg(test)]
@@ -166,10 +162,7 @@ mod tests {
     fn a_truncated_row_is_an_error_at_every_length() {
         let body = body(&[Some(b"price_0"), Some(&29.0_f64.to_be_bytes())]);
         for length in 0..body.len() {
-            assert!(
-                Columns::default().row(&body[..length], 0).is_err(),
-                "{length}"
-            );
+            assert!(Columns::default().row(&body[..length], 0).is_err(), "{length}");
         }
     }
 }

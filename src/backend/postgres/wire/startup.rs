@@ -36,9 +36,7 @@ pub(super) fn start(target: &Target, deadline: Duration) -> Result<(Link, Server
     };
     let policy = TlsPolicy::of(target)?;
     let stream = Stream::connect(target)?;
-    stream
-        .set_deadline(target.connect_timeout)
-        .map_err(unreachable)?;
+    stream.set_deadline(target.connect_timeout).map_err(unreachable)?;
     let stream = negotiate_tls(stream, policy, target)?;
     let mut link = Link::new(stream, target.connect_timeout).map_err(unreachable)?;
 
@@ -51,11 +49,7 @@ pub(super) fn start(target: &Target, deadline: Duration) -> Result<(Link, Server
     Ok((link, server))
 }
 
-fn negotiate_tls(
-    mut stream: Stream,
-    policy: TlsPolicy,
-    target: &Target,
-) -> Result<Stream, PgError> {
+fn negotiate_tls(mut stream: Stream, policy: TlsPolicy, target: &Target) -> Result<Stream, PgError> {
     let (config, required) = match policy {
         TlsPolicy::Never => return Ok(stream),
         TlsPolicy::IfOffered(config) => (config, false),
@@ -90,12 +84,8 @@ fn send_startup(link: &mut Link, target: &Target) -> Result<(), PgError> {
         ("application_name", APPLICATION_NAME),
         ("client_encoding", "UTF8"),
     ];
-    let options = target
-        .options
-        .as_deref()
-        .map(|options| ("options", options));
-    frontend::startup_message(fixed.into_iter().chain(options), link.begin())
-        .map_err(unsendable)?;
+    let options = target.options.as_deref().map(|options| ("options", options));
+    frontend::startup_message(fixed.into_iter().chain(options), link.begin()).map_err(unsendable)?;
     link.expect_ready();
     link.send_part()
 }
@@ -113,16 +103,11 @@ fn authenticate(link: &mut Link, target: &Target) -> Result<(), PgError> {
         match kind {
             AUTH_OK => return scram.check_finished(target),
             AUTH_CLEARTEXT => {
-                frontend::password_message(password(target)?.reveal().as_bytes(), &mut answer)
-                    .map_err(unsendable)?;
+                frontend::password_message(password(target)?.reveal().as_bytes(), &mut answer).map_err(unsendable)?;
             }
             AUTH_MD5 => {
                 let salt = *body.first_chunk::<4>().ok_or_else(malformed)?;
-                let hash = md5_hash(
-                    target.user.as_bytes(),
-                    password(target)?.reveal().as_bytes(),
-                    salt,
-                );
+                let hash = md5_hash(target.user.as_bytes(), password(target)?.reveal().as_bytes(), salt);
                 frontend::password_message(hash.as_bytes(), &mut answer).map_err(unsendable)?;
             }
             AUTH_SASL => scram.begin(body, target, &mut answer)?,
@@ -146,41 +131,25 @@ enum Scram {
 }
 
 impl Scram {
-    fn begin(
-        &mut self,
-        mechanisms: &[u8],
-        target: &Target,
-        answer: &mut BytesMut,
-    ) -> Result<(), PgError> {
+    fn begin(&mut self, mechanisms: &[u8], target: &Target, answer: &mut BytesMut) -> Result<(), PgError> {
         if !mechanisms
             .split(|&byte| byte == 0)
             .any(|name| name == SCRAM_SHA_256.as_bytes())
         {
-            return Err(unsupported(
-                target,
-                "a SASL mechanism other than SCRAM-SHA-256",
-            ));
+            return Err(unsupported(target, "a SASL mechanism other than SCRAM-SHA-256"));
         }
         let password = password(target)?.reveal().as_bytes();
         let scram = ScramSha256::new(password, ChannelBinding::unsupported());
-        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), answer)
-            .map_err(unsendable)?;
+        frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), answer).map_err(unsendable)?;
         *self = Self::Running(Box::new(scram));
         Ok(())
     }
 
-    fn proceed(
-        &mut self,
-        body: &[u8],
-        target: &Target,
-        answer: &mut BytesMut,
-    ) -> Result<(), PgError> {
+    fn proceed(&mut self, body: &[u8], target: &Target, answer: &mut BytesMut) -> Result<(), PgError> {
         let Self::Running(scram) = self else {
             return Err(malformed());
         };
-        scram
-            .update(body)
-            .map_err(|error| scram_failed(target, &error))?;
+        scram.update(body).map_err(|error| scram_failed(target, &error))?;
         frontend::sasl_response(scram.message(), answer).map_err(unsendable)
     }
 
@@ -188,9 +157,7 @@ impl Scram {
         let Self::Running(scram) = self else {
             return Err(malformed());
         };
-        scram
-            .finish(body)
-            .map_err(|error| scram_failed(target, &error))?;
+        scram.finish(body).map_err(|error| scram_failed(target, &error))?;
         *self = Self::Proven;
         Ok(())
     }
@@ -201,8 +168,7 @@ impl Scram {
             Self::Unused | Self::Proven => Ok(()),
             Self::Running(_) => Err(PgError::Authentication {
                 address: target.address(),
-                reason: "the server did not prove that it knows the password; do not trust it"
-                    .to_owned(),
+                reason: "the server did not prove that it knows the password; do not trust it".to_owned(),
             }),
         }
     }
@@ -219,7 +185,7 @@ fn await_ready(link: &mut Link, target: &Target) -> Result<ServerState, PgError>
         let message = receive(link, target)?;
         match message.tag {
             message::BACKEND_KEY_DATA => {
-                server.process_id = message::int(message.body).ok_or_else(malformed)?.0
+                server.process_id = message::int(message.body).ok_or_else(malformed)?.0;
             }
             message::READY_FOR_QUERY => {
                 server.status = transaction_status(message)?;
@@ -243,18 +209,13 @@ fn receive<'a>(link: &'a mut Link, target: &Target) -> Result<Message<'a>, PgErr
 }
 
 fn password(target: &Target) -> Result<&Secret, PgError> {
-    target
-        .password
-        .as_ref()
-        .ok_or_else(|| PgError::no_password(target))
+    target.password.as_ref().ok_or_else(|| PgError::no_password(target))
 }
 
 fn unsupported(target: &Target, what: &str) -> PgError {
     PgError::Authentication {
         address: target.address(),
-        reason: format!(
-            "the server asks for {what}; supported are trust, password, md5 and scram-sha-256"
-        ),
+        reason: format!("the server asks for {what}; supported are trust, password, md5 and scram-sha-256"),
     }
 }
 

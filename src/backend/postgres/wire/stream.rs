@@ -25,12 +25,8 @@ impl Stream {
     /// Connects over TCP (without delaying small writes) or a Unix socket. Tries each address that a name has.
     pub(super) fn connect(target: &Target) -> Result<Self, PgError> {
         let connected = match (&target.host, target.socket_path()) {
-            (Host::Name(name), _) => {
-                connect_tcp(name, target.port, target.connect_timeout).map(Self::Tcp)
-            }
-            (Host::Socket(_), path) => {
-                UnixStream::connect(path.unwrap_or_default()).map(Self::Unix)
-            }
+            (Host::Name(name), _) => connect_tcp(name, target.port, target.connect_timeout).map(Self::Tcp),
+            (Host::Socket(_), path) => UnixStream::connect(path.unwrap_or_default()).map(Self::Unix),
         };
         connected.map_err(|cause| PgError::Connect {
             address: target.address(),
@@ -56,11 +52,7 @@ impl Stream {
     }
 
     /// Goes on under TLS. Only TCP does.
-    pub(super) fn encrypt(
-        self,
-        config: Arc<ClientConfig>,
-        target: &Target,
-    ) -> Result<Self, PgError> {
+    pub(super) fn encrypt(self, config: Arc<ClientConfig>, target: &Target) -> Result<Self, PgError> {
         let fail = |reason: String| PgError::Tls {
             address: target.address(),
             reason,
@@ -69,11 +61,9 @@ impl Stream {
             return Err(fail("only a TCP connection can be encrypted".to_owned()));
         };
         let name = ServerName::try_from(name.clone()).map_err(|error| fail(error.to_string()))?;
-        let mut tls =
-            ClientConnection::new(config, name).map_err(|error| fail(error.to_string()))?;
+        let mut tls = ClientConnection::new(config, name).map_err(|error| fail(error.to_string()))?;
         while tls.is_handshaking() {
-            tls.complete_io(&mut tcp)
-                .map_err(|error| fail(explain(&error)))?;
+            tls.complete_io(&mut tcp).map_err(|error| fail(explain(&error)))?;
         }
         Ok(Self::Tls(Box::new(StreamOwned::new(tls, tcp))))
     }
@@ -98,9 +88,7 @@ fn connect_tcp(name: &str, port: u16, timeout: Duration) -> io::Result<TcpStream
 }
 
 fn explain(error: &io::Error) -> String {
-    let inner = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     inner.map_or_else(|| error.to_string(), tls::explain)
 }
 
