@@ -72,6 +72,7 @@ pub struct Landing {
 }
 
 /// Prepared commands that will leave together. Dropping it sends nothing.
+#[must_use = "a flight that is not landed is never sent"]
 #[derive(Debug)]
 pub struct Flight<'s> {
     session: &'s mut WireSession,
