@@ -188,7 +188,8 @@ fn system_certificates() -> Result<Vec<CertificateDer<'static>>, String> {
 /// A failed handshake in words, with advice.
 pub(super) fn explain(error: &Error) -> String {
     let advice = match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        // A bad signature means a root of the right name with another key, e.g. that of another cluster.
+        Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "; name the root certificate of the server's issuer with sslrootcert"
         }
         Error::InvalidCertificate(

@@ -43,6 +43,8 @@ impl Control {
         let (names, values): (Vec<&str>, Vec<f64>) = rows.iter().map(|(name, value)| (name.as_str(), *value)).unzip();
         self.remake(&table, &[&names, &values])
             .map_err(|error| command_error(&error))?;
+        // Otherwise the inserted rows are added to what ANALYZE counts, and appear twice.
+        self.refresh_statistics()?;
         self.run(&format!("ANALYZE {table}"))
     }
 

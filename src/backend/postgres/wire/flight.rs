@@ -72,6 +72,7 @@ pub struct Landing {
 }
 
 /// Prepared commands that will leave together. Dropping it sends nothing.
+#[must_use = "a flight that is not landed is never sent"]
 #[derive(Debug)]
 pub struct Flight<'s> {
     session: &'s mut WireSession,
@@ -139,7 +140,7 @@ fn unbindable(error: BindError) -> PgError {
 }
 
 impl WireSession {
-    /// Reads one answer up to and including its ReadyForQuery.
+    /// Reads one answer up to and including its `ReadyForQuery`.
     pub(super) fn land_answer<F>(&mut self, mut on_row: F) -> Result<Landing, PgError>
     where
         F: FnMut(Row<'_>) -> Result<(), PgError>,

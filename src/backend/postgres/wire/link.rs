@@ -28,7 +28,7 @@ pub(super) struct Link {
     /// The bytes of `inbox` that were received and not yet handed out.
     start: usize,
     end: usize,
-    /// How many ReadyForQuery messages the server still owes.
+    /// How many `ReadyForQuery` messages the server still owes.
     owed: u32,
     /// The last error message that the server sent, for when the connection turns out to be gone.
     last_words: Option<Box<ServerError>>,
@@ -71,7 +71,7 @@ impl Link {
         &mut self.out
     }
 
-    /// Sends the outgoing buffer, closed by a Sync, in one write; the server then owes one ReadyForQuery more.
+    /// Sends the outgoing buffer, closed by a Sync, in one write; the server then owes one `ReadyForQuery` more.
     pub(super) fn send_with_sync(&mut self) -> Result<(), PgError> {
         frontend::sync(&mut self.out);
         self.send()?;
@@ -79,7 +79,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends the outgoing buffer in one write; the server then owes one ReadyForQuery more.
+    /// Sends the outgoing buffer in one write; the server then owes one `ReadyForQuery` more.
     pub(super) fn send(&mut self) -> Result<(), PgError> {
         if self.owed > 0 && !self.lost {
             return Err(PgError::Protocol(
@@ -197,7 +197,7 @@ impl Link {
         self.owed
     }
 
-    /// States that the server owes its first ReadyForQuery.
+    /// States that the server owes its first `ReadyForQuery`.
     pub(super) fn expect_ready(&mut self) {
         self.owed = 1;
     }

@@ -40,14 +40,14 @@ pub(super) fn int(bytes: &[u8]) -> Option<(i32, &[u8])> {
     Some((i32::from_be_bytes(*number), rest))
 }
 
-/// The name and value of a ParameterStatus.
+/// The name and value of a `ParameterStatus`.
 pub(super) fn parameter(body: &[u8]) -> Option<(&str, &str)> {
     let (name, rest) = text(body)?;
     let (value, _) = text(rest)?;
     Some((name, value))
 }
 
-/// The fields of an ErrorResponse. Text that is not UTF-8 (a server may not yet know the client's encoding) is read
+/// The fields of an `ErrorResponse`. Text that is not UTF-8 (a server may not yet know the client's encoding) is read
 /// with replacement characters.
 pub(super) fn server_error(body: &[u8]) -> ServerError {
     let mut error = ServerError::default();
@@ -69,7 +69,7 @@ pub(super) fn server_error(body: &[u8]) -> ServerError {
     error
 }
 
-/// The number of rows that a command changed, by its CommandComplete tag: `UPDATE 4`, `INSERT 0 1`. Zero for commands
+/// The number of rows that a command changed, by its `CommandComplete` tag: `UPDATE 4`, `INSERT 0 1`. Zero for commands
 /// that change none, `SELECT 162` among them.
 pub(super) fn rows_affected(tag: &[u8]) -> u64 {
     let tag = tag.strip_suffix(b"\0").unwrap_or(tag);

@@ -9,7 +9,7 @@ use crate::backend::postgres::PgError;
 pub(super) struct Columns(Vec<Option<Range<usize>>>);
 
 impl Columns {
-    /// Takes a DataRow apart.
+    /// Takes a `DataRow` apart.
     pub(super) fn row<'a>(&'a mut self, body: &'a [u8], command: u32) -> Result<Row<'a>, PgError> {
         self.split(body)
             .ok_or_else(|| PgError::Protocol("a row is shorter than it says".to_owned()))?;

@@ -184,7 +184,9 @@ fn await_ready(link: &mut Link, target: &Target) -> Result<ServerState, PgError>
     loop {
         let message = receive(link, target)?;
         match message.tag {
-            message::BACKEND_KEY_DATA => server.process_id = message::int(message.body).ok_or_else(malformed)?.0,
+            message::BACKEND_KEY_DATA => {
+                server.process_id = message::int(message.body).ok_or_else(malformed)?.0;
+            }
             message::READY_FOR_QUERY => {
                 server.status = transaction_status(message)?;
                 return Ok(server);
