@@ -5,6 +5,7 @@ pub mod archive;
 pub mod backend;
 pub mod cli;
 pub mod command;
+pub mod digest;
 pub mod environment;
 pub mod exit;
 pub mod manifest;

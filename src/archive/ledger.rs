@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::error::WriteError;
-use super::sums::hex;
+use crate::digest;
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +74,7 @@ impl Ledger {
         let last = text.lines().last();
         let entry = Entry {
             seq: text.lines().count() as u64,
-            previous: last.map(|line| hex(&Sha256::digest(line.as_bytes()))),
+            previous: last.map(digest::of_bytes),
             at: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
             run: run.to_owned(),
             manifest_sha256: manifest_sha256.to_owned(),
@@ -116,9 +115,6 @@ mod tests {
         let first: Entry = serde_json::from_str(lines[0]).unwrap();
         let last: Entry = serde_json::from_str(lines[2]).unwrap();
         assert_eq!((first.seq, first.previous), (0, None));
-        assert_eq!(
-            (last.seq, last.previous),
-            (2, Some(hex(&Sha256::digest(lines[1].as_bytes()))))
-        );
+        assert_eq!((last.seq, last.previous), (2, Some(digest::of_bytes(lines[1]))));
     }
 }

@@ -1,32 +1,18 @@
 //! SHA256SUMS: what `sha256sum --check` understands.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use super::error::ReadError;
+use crate::digest;
 
 /// Name of the file that seals a run.
 pub(super) const SUMS: &str = "SHA256SUMS";
 
 /// SHA-256 of a file, lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hash.update(&buffer[..read]),
-        }
-    }
-    Ok(hex(&hash.finalize()))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest::of_reader(File::open(path)?)
 }
 
 /// Lines for the named files of a directory, in the order given.

@@ -104,13 +104,13 @@ impl CommandError {
 fn of_run(error: &RunError) -> Exit {
     match error {
         RunError::Stand(_) => Exit::Backend,
-        RunError::Write(error) => of_write(error),
         RunError::InterruptedEarly
         | RunError::CutShort {
             cause: ForkFailure::Interrupted,
             ..
         } => Exit::Interrupted,
-        RunError::CutShort {
+        RunError::Write(error)
+        | RunError::CutShort {
             cause: ForkFailure::Store(error),
             ..
         } => of_write(error),

@@ -4,15 +4,13 @@
 //! there means that it could not be found, for instance because the sources came without git.
 
 use std::env;
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::sync::OnceLock;
-
-use sha2::{Digest, Sha256};
 
 use super::fact::{Fact, FactStatus};
 use super::privacy;
+use crate::digest;
 
 const SCOPE: &str = "build";
 const BUILD_SCRIPT: &str = "build script";
@@ -94,7 +92,7 @@ pub fn build_facts() -> Vec<Fact> {
     facts.push(fact("rustflags", Some(&flags), "CARGO_ENCODED_RUSTFLAGS"));
     facts.push(fact(
         "cargo_lock.sha256",
-        Some(&hexadecimal(&Sha256::digest(LOCK_FILE))),
+        Some(&digest::of_bytes(LOCK_FILE)),
         "Cargo.lock",
     ));
     facts.push(executable_fact());
@@ -145,27 +143,7 @@ fn digest_of_executable() -> io::Result<String> {
     } else {
         File::open(env::current_exe()?)
     };
-    digest_of(file?)
-}
-
-fn digest_of(mut source: impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match source.read(&mut buffer) {
-            Ok(0) => return Ok(hexadecimal(&hasher.finalize())),
-            Ok(length) => hasher.update(&buffer[..length]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    digest::of_reader(file?)
 }
 
 #[cfg(test)]
@@ -208,12 +186,6 @@ mod tests {
         let build = identity();
         assert_eq!(build.git_commit.is_some(), build.dirty.is_some());
         assert!(build.git_commit.is_none_or(|commit| commit.len() >= 40));
-    }
-
-    #[test]
-    fn digests_are_those_of_sha_256() {
-        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(digest_of(&b"abc"[..]).unwrap(), abc);
     }
 
     #[test]

@@ -57,6 +57,15 @@ impl Faults {
     }
 }
 
+impl<'a> IntoIterator for &'a Faults {
+    type Item = &'a Fault;
+    type IntoIter = std::slice::Iter<'a, Fault>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl fmt::Display for Faults {
     /// A line a fault: `path:line:column: key: message`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

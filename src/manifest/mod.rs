@@ -11,12 +11,12 @@ mod wire;
 use std::fmt;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 pub use check::limits;
 pub use fault::{Fault, Faults};
 
+use crate::digest;
 use crate::strategy::StrategyName;
 use crate::units::{Nanos, Seed};
 
@@ -329,10 +329,7 @@ impl Manifest {
 impl ManifestSource {
     /// Keeps a text with its digest.
     pub fn new(text: &str) -> Self {
-        let sha256 = Sha256::digest(text.as_bytes())
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let sha256 = digest::of_bytes(text);
         Self {
             text: text.to_owned(),
             sha256,

@@ -17,6 +17,9 @@ pub(super) struct At<T> {
     pub span: Range<usize>,
 }
 
+/// Strings under keys of the author's choice, in the document's order.
+pub(super) type Entries = Vec<(String, At<String>)>;
+
 /// A number as written; integers stay exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
@@ -47,7 +50,7 @@ pub(super) struct BackendWire {
     pub image: Option<At<String>>,
     pub url: Option<At<String>>,
     pub schema: Option<At<String>>,
-    pub settings: Option<At<Vec<(String, At<String>)>>>,
+    pub settings: Option<At<Entries>>,
 }
 
 #[derive(Debug, Default)]
@@ -266,7 +269,7 @@ impl<'i> Section<'i> {
     }
 
     /// A table of strings under keys of the author's choice.
-    fn string_table(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<At<Vec<(String, At<String>)>>> {
+    fn string_table(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<At<Entries>> {
         let shown = self.key(key);
         self.take(reader, key, "a table of strings", |value, reader| {
             let DeValue::Table(table) = value.into_inner() else {

@@ -1,6 +1,6 @@
 //! Random orders that can be repeated: which fork comes when, and which side of a pair comes first.
 //!
-//! Every order has a stream of its own: a ChaCha20 generator whose 256-bit key is the SHA-256 of what the order is for
+//! Every order has a stream of its own: a `ChaCha20` generator whose 256-bit key is the SHA-256 of what the order is for
 //! (seed, cell, fork, phase). Any one fork can therefore be repeated alone, bit for bit, and no order depends on how
 //! many random numbers another one took. The algorithms stand here in full, not in a library, since a library's
 //! shuffle may change with its version, and these orders are part of what a manifest means.

@@ -30,8 +30,8 @@ pub(super) fn interval(low: f64, high: f64) -> String {
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent.abs() {
-        p if p == 0.0 => "0".to_owned(),
-        p if (100.0..=100.0).contains(&p) => "100".to_owned(),
+        0.0 => "0".to_owned(),
+        100.0 => "100".to_owned(),
         p if p > 99.9 && p < 100.0 => floor(percent, 3),
         p if p >= 10.0 => format!("{percent:.1}"),
         p if p >= 1.0 => format!("{percent:.2}"),

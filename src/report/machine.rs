@@ -16,7 +16,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct Run<'a> {
-    run: &'a str,
+    id: &'a str,
     name: &'a str,
     title: &'a str,
     question: &'a str,
@@ -55,7 +55,7 @@ pub fn json(runs: &[Analysis]) -> String {
 fn run(analysis: &Analysis) -> Run<'_> {
     let facts = &analysis.facts;
     Run {
-        run: &facts.run,
+        id: &facts.run,
         name: &facts.name,
         title: &facts.title,
         question: &facts.question,

@@ -85,7 +85,7 @@ pub fn splice(text: &str, tables: &[String]) -> Result<String, SpliceError> {
         if line.trim().starts_with(OPEN) {
             inside = true;
             let table = tables.next().map_or("", String::as_str);
-            spliced.push_str(&format!("\n{}\n\n", table.trim_end()));
+            spliced.extend(["\n", table.trim_end(), "\n\n"]);
         }
     }
     Ok(spliced)

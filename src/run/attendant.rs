@@ -15,7 +15,7 @@ use crate::archive::{ForkRow, PairRow, WriteError};
 use crate::units::ForkIndex;
 
 /// Longest that a worker may be silent before its first pair and after its last: making and checking a large model.
-const SILENCE_MAX: Duration = Duration::from_secs(600);
+const SILENCE_MAX: Duration = Duration::from_mins(10);
 /// Answers that a worker may wait for between two words: two sides of three flights, and a reset.
 const ANSWERS_BETWEEN_WORDS: u32 = 8;
 

@@ -19,21 +19,21 @@ pub(super) fn settings(manifest: &Manifest, plan: &Plan, run: &str, started: &st
     rows.add("grid", "baseline", grid.baseline.as_str());
     rows.add("grid", "control", &grid.control.to_string());
     let measure = &manifest.measure;
-    rows.number("measure", "months", measure.months, "months");
-    rows.number("measure", "previews", measure.previews, "pairs");
-    rows.number("measure", "warmup", measure.warmup, "pairs");
-    rows.number("measure", "forks", measure.forks, "forks");
-    rows.number("measure", "seed", measure.seed.0, "");
+    rows.number("measure", "months", &measure.months, "months");
+    rows.number("measure", "previews", &measure.previews, "pairs");
+    rows.number("measure", "warmup", &measure.warmup, "pairs");
+    rows.number("measure", "forks", &measure.forks, "forks");
+    rows.number("measure", "seed", &measure.seed.0, "");
     rows.add("measure", "order", measure.order.as_str());
-    rows.number("measure", "timeout", measure.timeout.0, "ns");
+    rows.number("measure", "timeout", &measure.timeout.0, "ns");
     let figures = &manifest.figures;
-    rows.number("figures", "debounce", figures.debounce.0, "ns");
-    rows.number("figures", "resamples", figures.resamples, "resamples");
-    rows.number("figures", "margin", figures.margin.0, "ns");
+    rows.number("figures", "debounce", &figures.debounce.0, "ns");
+    rows.number("figures", "resamples", &figures.resamples, "resamples");
+    rows.number("figures", "margin", &figures.margin.0, "ns");
     rows.add("figures", "primary", &figures.primary);
     rows.add("run", "id", run);
     rows.add("run", "started", started);
-    rows.number("run", "forks_planned", plan.schedule().len(), "forks");
+    rows.number("run", "forks_planned", &plan.schedule().len(), "forks");
     rows.add("program", "name", env!("CARGO_PKG_NAME"));
     rows.add("program", "version", env!("CARGO_PKG_VERSION"));
     rows.0
@@ -52,7 +52,7 @@ impl Rows {
         });
     }
 
-    fn number(&mut self, section: &str, key: &str, value: impl ToString, unit: &str) {
+    fn number(&mut self, section: &str, key: &str, value: &impl ToString, unit: &str) {
         self.add(section, key, &value.to_string());
         if let Some(row) = self.0.last_mut() {
             unit.clone_into(&mut row.unit);

@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::protocol::Place;
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
 use crate::backend::provision::{Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
+use crate::digest;
 use crate::environment::Fact;
 use crate::manifest::{Backend, JournalMode, Server, Synchronous, UnsetVariable, UrlTemplate};
 
@@ -49,7 +49,7 @@ pub(super) enum Stand {
         synchronous: Synchronous,
     },
     Postgres {
-        target: Target,
+        target: Box<Target>,
         schema: String,
         provisioned: Option<Provisioned>,
     },
@@ -88,7 +88,7 @@ impl Stand {
                 control.require_supported()?;
                 control.create_schema(&schema)?;
                 Ok(Self::Postgres {
-                    target,
+                    target: Box::new(target),
                     schema,
                     provisioned,
                 })
@@ -110,7 +110,7 @@ impl Stand {
                 synchronous: synchronous.as_str().to_owned(),
             },
             Self::Postgres { target, schema, .. } => Place::Postgres {
-                target: target.clone(),
+                target: Target::clone(target),
                 schema: schema.clone(),
             },
         }
@@ -184,7 +184,6 @@ fn at_url(template: &UrlTemplate) -> Result<Target, StandError> {
 /// A schema name that no other run has.
 fn fresh_schema(run: &str) -> String {
     let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default();
-    let digest = Sha256::digest(format!("{run} {} {now}", std::process::id()));
-    let suffix: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("preview_cost_{suffix}")
+    let digest = digest::of_bytes(format!("{run} {} {now}", std::process::id()));
+    format!("preview_cost_{}", &digest[..12])
 }

@@ -149,7 +149,7 @@ impl<'a> Supervisor<'a> {
         };
         let mut summary = Summary::default();
         let outcome = self.forks(&stand, &mut writer, &mut summary, observer);
-        self.close(outcome, stand, writer, summary, observer)
+        self.close(outcome, stand, writer, &summary, observer)
     }
 
     /// Makes the backend ready and announces the run.
@@ -247,7 +247,7 @@ impl<'a> Supervisor<'a> {
         outcome: Result<(), ForkFailure>,
         stand: Stand,
         writer: RunWriter,
-        summary: Summary,
+        summary: &Summary,
         observer: &mut dyn Observer,
     ) -> Result<Summary, RunError> {
         let directory = writer.directory().to_owned();
@@ -263,7 +263,12 @@ impl<'a> Supervisor<'a> {
         });
         let cause = match sealed {
             Ok(facts) => match writer.seal(at(When::End, facts)) {
-                Ok(directory) => return Ok(Summary { directory, ..summary }),
+                Ok(directory) => {
+                    return Ok(Summary {
+                        directory,
+                        ..summary.clone()
+                    });
+                }
                 Err(error) => ForkFailure::Store(error),
             },
             Err(cause) => {

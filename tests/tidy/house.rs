@@ -60,10 +60,10 @@ impl File {
         } else {
             start_of_tests(&code)
         };
-        let shipped =
-            code.iter()
-                .enumerate()
-                .map(|(index, line)| if index < tests { line.clone() } else { String::new() });
+        let shipped = code
+            .iter()
+            .enumerate()
+            .map(|(index, line)| if index < tests { line.clone() } else { String::new() });
         Self {
             path: path.to_owned(),
             shipped: shipped.collect(),

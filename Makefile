@@ -1,0 +1,45 @@
+# preview-cost: `make help` lists what there is to type.
+
+CARGO ?= cargo
+NAME ?= sqlite-memory
+
+.PHONY: help build experiment test lint postgres test-container bench readme clean
+
+help: ## List the targets.
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  make experiment NAME=…              one of: $(basename $(notdir $(wildcard experiments/*.toml)))"
+
+build: ## Build the program, optimised.
+	$(CARGO) build --release --locked
+
+experiment: build ## Run experiments/NAME.toml, archive it under results/ and print its figures.
+	target/release/preview-cost run experiments/$(NAME).toml
+
+test: lint postgres ## Run every check, those against a real PostgreSQL too.
+	$(CARGO) test --locked
+
+lint: ## Format, clippy and documentation, without a warning.
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+
+# The tests start servers of their own and need PostgreSQL's server binaries. As root on Debian and Ubuntu they are
+# installed; elsewhere `doctor` fails with the one command to type.
+postgres:
+	@$(CARGO) build --locked
+	@if ! target/debug/preview-cost doctor --require postgres >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql; \
+	fi
+	@target/debug/preview-cost doctor --require postgres
+
+test-container: ## Run the checks that need a container engine with the image postgres:16.
+	$(CARGO) test --locked --test provision -- --ignored --skip stand_in
+
+bench: build ## Measure the program itself; results are ratios.
+	$(CARGO) bench --locked
+
+readme: build ## Rewrite README's tables from the archives that they name.
+	target/release/preview-cost analyze --splice README.md
+
+clean: ## Remove what was built.
+	$(CARGO) clean

@@ -1,0 +1,273 @@
+//! From what was written to what is meant: defaults, ranges and cross-checks, every fault at once.
+
+mod backend;
+mod values;
+
+use super::fault::Fault;
+use super::wire::{At, FiguresWire, GridWire, MeasureWire, Number, Reader, Wire};
+use super::{Backend, FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
+use crate::strategy::{Engine, StrategyName};
+use crate::units::{Nanos, Seed};
+use backend::backend;
+use values::{integer, millis, named, one_of, required, whole};
+
+/// The ranges that a manifest's numbers must lie in.
+pub mod limits {
+    use std::ops::RangeInclusive;
+
+    /// `grid.plans`
+    pub const PLANS: RangeInclusive<i128> = 1..=1_000_000;
+    /// `measure.months`
+    pub const MONTHS: RangeInclusive<i128> = 1..=10_000;
+    /// `measure.previews`
+    pub const PREVIEWS: RangeInclusive<i128> = 1..=10_000_000;
+    /// `measure.warmup`
+    pub const WARMUP: RangeInclusive<i128> = 0..=10_000_000;
+    /// `measure.forks`
+    pub const FORKS: RangeInclusive<i128> = 1..=10_000;
+    /// `measure.seed`: what an integer column of the archive holds without a sign.
+    pub const SEED: RangeInclusive<i128> = 0..=i64::MAX as i128;
+    /// `measure.timeout_ms`
+    pub const TIMEOUT_MS: RangeInclusive<i128> = 1..=3_600_000;
+    /// `figures.resamples`
+    pub const RESAMPLES: RangeInclusive<i128> = 100..=10_000_000;
+    /// Longest time in milliseconds: a day.
+    pub const MILLIS_MAX: f64 = 86_400_000.0;
+}
+
+/// Figures of a cell that can be the primary one: those with a headline interval.
+const PRIMARY_FIGURES: [&str; 1] = ["difference.median"];
+
+type Checked<T> = Option<T>;
+
+/// Checks everything, even after the first fault.
+pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<Fault>> {
+    let name = name(wire.name, &mut reader);
+    let title = text(wire.title, "title", &mut reader);
+    let question = text(wire.question, "question", &mut reader);
+    let backend_span = wire.backend.span.clone();
+    let backend = backend(wire.backend, &mut reader);
+    let engine = backend.as_ref().map(|backend| match backend {
+        Backend::Postgres { .. } => Engine::Postgres,
+        Backend::SqliteMemory | Backend::SqliteFile { .. } => Engine::Sqlite,
+    });
+    if backend_span.is_none() {
+        reader.fault(
+            &(0..0),
+            "backend",
+            "is missing; add a table `[backend]` with `engine = \"sqlite\"`",
+        );
+    }
+    let grid = grid(wire.grid, engine, &mut reader);
+    let measure = measure(wire.measure, &mut reader);
+    let figures = figures(wire.figures, grid.as_ref(), &mut reader);
+    let source = ManifestSource::new(reader.source);
+    match (name, title, question, backend, grid, measure, figures) {
+        (Some(name), Some(title), Some(question), Some(backend), Some(grid), Some(measure), Some(figures))
+            if reader.faults.is_empty() =>
+        {
+            let analysis = wire
+                .analysis
+                .map(|text| text.value.trim().to_owned())
+                .unwrap_or_default();
+            Ok(Manifest {
+                name,
+                title,
+                question,
+                analysis,
+                backend,
+                grid,
+                measure,
+                figures,
+                source,
+            })
+        }
+        _ => Err(reader.faults),
+    }
+}
+
+fn name(wire: Option<At<String>>, reader: &mut Reader<'_>) -> Checked<String> {
+    let At { value, span } = required(wire, "name", None, reader)?;
+    let fits = value.len() <= 64
+        && value.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && value
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    if !fits {
+        reader.fault(
+            &span,
+            "name",
+            "must be 1 to 64 lower-case letters, digits and hyphens, e.g. \"pg-local\"",
+        );
+        return None;
+    }
+    Some(value)
+}
+
+fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked<String> {
+    let At { value, span } = required(wire, key, None, reader)?;
+    let value = value.trim().to_owned();
+    if value.is_empty() {
+        reader.fault(&span, key, "must not be empty");
+        return None;
+    }
+    Some(value)
+}
+
+fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<Grid> {
+    if wire.span.is_none() {
+        reader.fault(
+            &(0..0),
+            "grid",
+            "is missing; add a table `[grid]` with plans, subjects and baseline",
+        );
+        return None;
+    }
+    let plans =
+        required(wire.plans, "grid.plans", wire.span.as_ref(), reader).and_then(|plans| plan_sizes(&plans, reader));
+    let subjects = required(wire.subjects, "grid.subjects", wire.span.as_ref(), reader)
+        .and_then(|subjects| strategies(&subjects, engine, reader));
+    let baseline = required(wire.baseline, "grid.baseline", wire.span.as_ref(), reader)
+        .and_then(|baseline| strategy(&baseline, "grid.baseline", engine, reader));
+    let control = wire.control.is_none_or(|control| control.value);
+    Some(Grid {
+        plans: plans?,
+        subjects: subjects?,
+        baseline: baseline?,
+        control,
+    })
+}
+
+fn plan_sizes(plans: &At<Vec<At<Number>>>, reader: &mut Reader<'_>) -> Checked<Vec<u32>> {
+    if plans.value.is_empty() {
+        reader.fault(&plans.span, "grid.plans", "must name at least one size");
+        return None;
+    }
+    let mut sizes = Vec::new();
+    for size in &plans.value {
+        let value = u32::try_from(integer(size, "grid.plans", &limits::PLANS, reader)?).ok()?;
+        if sizes.contains(&value) {
+            reader.fault(&size.span, "grid.plans", format!("names {value} twice"));
+            return None;
+        }
+        sizes.push(value);
+    }
+    sizes.sort_unstable();
+    Some(sizes)
+}
+
+fn strategies(
+    subjects: &At<Vec<At<String>>>,
+    engine: Option<Engine>,
+    reader: &mut Reader<'_>,
+) -> Checked<Vec<StrategyName>> {
+    if subjects.value.is_empty() {
+        reader.fault(&subjects.span, "grid.subjects", "must name at least one strategy");
+        return None;
+    }
+    let mut names = Vec::new();
+    for subject in &subjects.value {
+        if let Some(name) = strategy(subject, "grid.subjects", engine, reader) {
+            if names.contains(&name) {
+                reader.fault(&subject.span, "grid.subjects", format!("names {} twice", name.as_str()));
+            }
+            names.push(name);
+        }
+    }
+    (names.len() == subjects.value.len()).then_some(names)
+}
+
+fn strategy(name: &At<String>, key: &str, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<StrategyName> {
+    let found = named(name, key, &StrategyName::ALL, StrategyName::as_str, reader)?;
+    if let Some(engine) = engine
+        && !found.engines().contains(&engine)
+    {
+        let message = format!("is {}, which {} cannot do", found.as_str(), engine.as_str());
+        reader.fault(&name.span, key, message);
+        return None;
+    }
+    Some(found)
+}
+
+fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
+    let months = whole(wire.months, "measure.months", &limits::MONTHS, 60, reader);
+    let previews = whole(wire.previews, "measure.previews", &limits::PREVIEWS, 300, reader);
+    let warmup = whole(wire.warmup, "measure.warmup", &limits::WARMUP, 80, reader);
+    let forks = whole(wire.forks, "measure.forks", &limits::FORKS, 5, reader);
+    let timeout_ms = whole(
+        wire.timeout_ms,
+        "measure.timeout_ms",
+        &limits::TIMEOUT_MS,
+        10_000,
+        reader,
+    );
+    let seed = required(wire.seed, "measure.seed", wire.span.as_ref(), reader)
+        .and_then(|seed| integer(&seed, "measure.seed", &limits::SEED, reader));
+    let order = match &wire.order {
+        Some(order) => {
+            let all = [PairOrder::Balanced, PairOrder::Coin];
+            named(order, "measure.order", &all, PairOrder::as_str, reader)
+        }
+        None => Some(PairOrder::Balanced),
+    };
+    Some(Measure {
+        months: u32::try_from(months?).ok()?,
+        previews: u32::try_from(previews?).ok()?,
+        warmup: u32::try_from(warmup?).ok()?,
+        forks: u32::try_from(forks?).ok()?,
+        seed: Seed(u64::try_from(seed?).ok()?),
+        order: order?,
+        timeout: Nanos(i64::try_from(timeout_ms? * 1_000_000).ok()?),
+    })
+}
+
+fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> Checked<FigureSettings> {
+    let debounce = millis(wire.debounce_ms, "figures.debounce_ms", 400.0, reader);
+    let resamples = whole(wire.resamples, "figures.resamples", &limits::RESAMPLES, 10_000, reader);
+    let margin = required(wire.margin_ms, "figures.margin_ms", wire.span.as_ref(), reader)
+        .and_then(|margin| millis(Some(margin), "figures.margin_ms", 0.0, reader));
+    let primary = primary(wire.primary, grid?, reader);
+    Some(FigureSettings {
+        debounce: debounce?,
+        resamples: u32::try_from(resamples?).ok()?,
+        margin: margin?,
+        primary: primary?,
+    })
+}
+
+/// The primary figure; by default the difference of the first subject at the middle size.
+fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Checked<String> {
+    let ids: Vec<String> = (grid.plans.iter())
+        .flat_map(|&plans| grid.subjects.iter().map(move |&subject| grid.cell_id(plans, subject)))
+        .flat_map(|cell| PRIMARY_FIGURES.map(|figure| format!("{cell}.{figure}")))
+        .collect();
+    let Some(primary) = wire else {
+        let middle = grid.plans[(grid.plans.len() - 1) / 2];
+        return Some(format!(
+            "{}.{}",
+            grid.cell_id(middle, grid.subjects[0]),
+            PRIMARY_FIGURES[0]
+        ));
+    };
+    let known: Vec<&str> = ids.iter().map(String::as_str).collect();
+    one_of(&primary, "figures.primary", &known, reader).map(str::to_owned)
+}
+
+impl Grid {
+    /// Id of a cell, e.g. `cell[plans=40]`; the subject is named where there are several.
+    pub fn cell_id(&self, plans: u32, subject: StrategyName) -> String {
+        format!("cell[{}]", self.coordinates(plans, subject))
+    }
+
+    /// Id of a control cell, e.g. `control[plans=40]`.
+    pub fn control_id(&self, plans: u32, subject: StrategyName) -> String {
+        format!("control[{}]", self.coordinates(plans, subject))
+    }
+
+    fn coordinates(&self, plans: u32, subject: StrategyName) -> String {
+        match self.subjects.as_slice() {
+            [_] => format!("plans={plans}"),
+            _ => format!("plans={plans},subject={}", subject.as_str()),
+        }
+    }
+}
