@@ -55,22 +55,30 @@ pub(super) enum Stand {
     },
 }
 
+/// What a backend is made ready for.
+pub(super) struct Occasion<'a> {
+    /// This program, for a warden.
+    pub exe: &'a Path,
+    /// The run's directory.
+    pub directory: &'a Path,
+    /// The run's id.
+    pub run: &'a str,
+    /// Hears what is being done.
+    pub stage: &'a mut dyn FnMut(&str),
+    /// Whether the user has broken off.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
 impl Stand {
     /// Starts what must be started and creates the run's schema.
-    pub fn make_ready(
-        backend: &Backend,
-        exe: &Path,
-        run_directory: &Path,
-        run: &str,
-        stage: &mut dyn FnMut(&str),
-    ) -> Result<Self, StandError> {
+    pub fn make_ready(backend: &Backend, occasion: Occasion<'_>) -> Result<Self, StandError> {
         match backend {
             Backend::SqliteMemory => Ok(Self::SqliteMemory),
             Backend::SqliteFile {
                 journal_mode,
                 synchronous,
             } => {
-                let scratch = run_directory.join("scratch");
+                let scratch = occasion.directory.join("scratch");
                 std::fs::create_dir(&scratch).map_err(|source| StandError::Scratch {
                     path: scratch.clone(),
                     source,
@@ -82,8 +90,8 @@ impl Stand {
                 })
             }
             Backend::Postgres { server, schema } => {
-                let schema = schema.clone().unwrap_or_else(|| fresh_schema(run));
-                let (target, provisioned) = reach(server, exe, stage)?;
+                let schema = schema.clone().unwrap_or_else(|| fresh_schema(occasion.run));
+                let (target, provisioned) = reach(server, occasion)?;
                 let mut control = Control::connect(&target)?;
                 control.require_supported()?;
                 control.create_schema(&schema)?;
@@ -158,11 +166,7 @@ impl Stand {
     }
 }
 
-fn reach(
-    server: &Server,
-    exe: &Path,
-    stage: &mut dyn FnMut(&str),
-) -> Result<(Target, Option<Provisioned>), StandError> {
+fn reach(server: &Server, occasion: Occasion<'_>) -> Result<(Target, Option<Provisioned>), StandError> {
     let order = match server {
         Server::Url(template) => return Ok((at_url(template)?, None)),
         Server::Ephemeral { settings } => Order::Ephemeral {
@@ -170,7 +174,7 @@ fn reach(
         },
         Server::Container { image } => Order::Container { image: image.clone() },
     };
-    let provisioned = Provisioned::start(exe, &order, stage)?;
+    let provisioned = Provisioned::start_unless(occasion.exe, &order, occasion.stage, occasion.interrupted)?;
     let password = provisioned.password().map(Secret::new);
     let target = Target::loopback(provisioned.port(), provisioned.user(), password, provisioned.dbname());
     Ok((target, Some(provisioned)))

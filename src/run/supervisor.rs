@@ -11,10 +11,11 @@ use thiserror::Error;
 use super::attendant::{Event, Events, ForkFailure, attend};
 use super::describe;
 use super::protocol::ForkOrder;
-use super::stand::{Stand, StandError};
+use super::stand::{Occasion, Stand, StandError};
 use crate::archive::{
     FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, When, WriteError,
 };
+use crate::backend::provision::ProvisionError;
 use crate::environment::{self, Fact};
 use crate::manifest::{Manifest, PairOrder};
 use crate::plan::{ForkSlot, Plan};
@@ -159,27 +160,25 @@ impl<'a> Supervisor<'a> {
         started: DateTime<Utc>,
         observer: &mut dyn Observer,
     ) -> Result<Stand, RunError> {
-        let mut stage = |what: &str| observer.stage(what);
-        let stand = Stand::make_ready(
-            &self.manifest.backend,
-            &self.exe,
-            writer.directory(),
-            writer.run(),
-            &mut stage,
-        )?;
-        let announced = self.announce(&stand, writer, started).and_then(|()| {
-            if self.interrupt.is_raised() {
-                Err(RunError::InterruptedEarly)
-            } else {
-                Ok(())
-            }
-        });
-        match announced {
+        let occasion = Occasion {
+            exe: &self.exe,
+            directory: writer.directory(),
+            run: writer.run(),
+            stage: &mut |what: &str| observer.stage(what),
+            interrupted: &|| self.interrupt.is_raised(),
+        };
+        let stand = match Stand::make_ready(&self.manifest.backend, occasion) {
+            Err(StandError::Provision(ProvisionError::Interrupted)) => return Err(RunError::InterruptedEarly),
+            made => made?,
+        };
+        if self.interrupt.is_raised() {
+            put_away(stand, observer);
+            return Err(RunError::InterruptedEarly);
+        }
+        match self.announce(&stand, writer, started) {
             Ok(()) => Ok(stand),
             Err(error) => {
-                if let Err(left) = stand.put_away() {
-                    observer.warn(&format!("could not clean up: {left}"));
-                }
+                put_away(stand, observer);
                 Err(error)
             }
         }
@@ -253,9 +252,7 @@ impl<'a> Supervisor<'a> {
         let directory = writer.directory().to_owned();
         let stored = writer.parts_written();
         let server_facts = if outcome.is_ok() { stand.facts() } else { Ok(Vec::new()) };
-        if let Err(left) = stand.put_away() {
-            observer.warn(&format!("could not clean up: {left}"));
-        }
+        put_away(stand, observer);
         let sealed = outcome.and_then(|()| {
             let mut facts = server_facts.map_err(|error| ForkFailure::Backend(error.to_string()))?;
             facts.extend(environment::host_facts(&directory));
@@ -303,6 +300,13 @@ impl Summary {
     /// Whether every pair answered, and the same, and nothing persisted.
     pub fn is_clean(&self) -> bool {
         self.mismatches == 0 && self.failures == 0 && self.damaged_forks == 0
+    }
+}
+
+/// What can't be cleaned up is told; it is no reason to lose the run.
+fn put_away(stand: Stand, observer: &mut dyn Observer) {
+    if let Err(left) = stand.put_away() {
+        observer.warn(&format!("could not clean up: {left}"));
     }
 }
 

@@ -1,3 +1,5 @@
+//! Targets as users write them, good and bad.
+
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
