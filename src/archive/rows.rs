@@ -122,6 +122,12 @@ pub struct ForkRow {
     pub pairs_ok: u32,
     /// Nearest-rank medians over measured ok pairs: subject, baseline, difference.
     pub medians: Option<[Nanos; 3]>,
+    /// Processor that the worker ran on before the pairs; `None` where unknown.
+    pub cpu_start: Option<i64>,
+    /// The same after the last pair.
+    pub cpu_end: Option<i64>,
+    /// Times that the worker was made to yield during the pairs; `None` where unknown.
+    pub involuntary_switches: Option<i64>,
     /// Smallest step of the clock that was seen.
     pub clock_resolution: Nanos,
     /// Median cost of reading the clock.

@@ -195,6 +195,17 @@ pub(super) const FORKS: Table = Table {
             "ns",
             "nearest-rank median of subject minus baseline over measured ok pairs, as the fork saw it",
         )),
+        nullable(integer(
+            "cpu_start",
+            "",
+            "processor that the worker ran on before the pairs; null where unknown",
+        )),
+        nullable(integer("cpu_end", "", "the same after the last pair")),
+        nullable(integer(
+            "involuntary_switches",
+            "",
+            "times that the worker was made to yield during the pairs; null where unknown",
+        )),
         integer("clock_resolution_ns", "ns", "smallest step of the clock that was seen"),
         integer("clock_overhead_ns", "ns", "median cost of reading the clock"),
         nullable(integer(

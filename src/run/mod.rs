@@ -11,6 +11,7 @@ mod measure;
 mod on_postgres;
 mod on_sqlite;
 pub mod protocol;
+mod scheduling;
 mod stand;
 mod supervisor;
 mod worker;

@@ -71,7 +71,7 @@ pub(super) struct Occasion<'a> {
 
 impl Stand {
     /// Starts what must be started and creates the run's schema.
-    pub fn make_ready(backend: &Backend, occasion: Occasion<'_>) -> Result<Self, StandError> {
+    pub fn make_ready(backend: &Backend, occasion: &mut Occasion<'_>) -> Result<Self, StandError> {
         match backend {
             Backend::SqliteMemory => Ok(Self::SqliteMemory),
             Backend::SqliteFile {
@@ -166,7 +166,7 @@ impl Stand {
     }
 }
 
-fn reach(server: &Server, occasion: Occasion<'_>) -> Result<(Target, Option<Provisioned>), StandError> {
+fn reach(server: &Server, occasion: &mut Occasion<'_>) -> Result<(Target, Option<Provisioned>), StandError> {
     let order = match server {
         Server::Url(template) => return Ok((at_url(template)?, None)),
         Server::Ephemeral { settings } => Order::Ephemeral {

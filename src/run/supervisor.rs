@@ -160,14 +160,14 @@ impl<'a> Supervisor<'a> {
         started: DateTime<Utc>,
         observer: &mut dyn Observer,
     ) -> Result<Stand, RunError> {
-        let occasion = Occasion {
+        let mut occasion = Occasion {
             exe: &self.exe,
             directory: writer.directory(),
             run: writer.run(),
             stage: &mut |what: &str| observer.stage(what),
             interrupted: &|| self.interrupt.is_raised(),
         };
-        let stand = match Stand::make_ready(&self.manifest.backend, occasion) {
+        let stand = match Stand::make_ready(&self.manifest.backend, &mut occasion) {
             Err(StandError::Provision(ProvisionError::Interrupted)) => return Err(RunError::InterruptedEarly),
             made => made?,
         };

@@ -8,6 +8,7 @@ use chrono::Utc;
 use super::clock::{Clock, ClockLimits};
 use super::measure::{self, BrokenOff, Recorder, Sides};
 use super::protocol::{ForkOrder, PAIRS_PER_MESSAGE, Place, Report};
+use super::scheduling::Scheduling;
 use super::{on_postgres, on_sqlite};
 use crate::archive::{ForkRow, ForkStatus, PairRow, PairStatus, Phase};
 use crate::backend::Session;
@@ -104,6 +105,7 @@ pub(super) struct Fork<'a> {
     started_unix_ns: i64,
     limits: ClockLimits,
     distance: [Option<Nanos>; 2],
+    scheduling: [Scheduling; 2],
     pairs: Vec<PairRow>,
     reason: Option<String>,
     measured: bool,
@@ -126,6 +128,7 @@ impl<'a> Fork<'a> {
             started_unix_ns: unix_now(),
             limits: clock.limits(),
             distance: [None, None],
+            scheduling: [Scheduling::default(); 2],
             pairs: Vec::new(),
             reason: None,
             measured: false,
@@ -149,6 +152,7 @@ impl<'a> Fork<'a> {
         self.distance[0] = self.take_distance(session);
         let mut sides = Sides { subject, baseline };
         let capacity = self.order.warmup as usize + self.order.previews as usize;
+        self.scheduling[0] = Scheduling::now();
         let mut recorder = Recorder::new(self.clock, capacity, self.progress);
         let phases = [
             (Phase::Warmup, self.order.warmup),
@@ -164,6 +168,7 @@ impl<'a> Fork<'a> {
             )
         });
         self.pairs = recorder.into_pairs();
+        self.scheduling[1] = Scheduling::now();
         match outcome {
             Ok(()) => self.distance[1] = self.take_distance(session),
             Err(BrokenOff(reason)) => self.broken_off(reason),
@@ -200,6 +205,9 @@ impl<'a> Fork<'a> {
             pairs_recorded: self.pairs.len() as u32,
             pairs_ok,
             medians,
+            cpu_start: self.scheduling[0].cpu,
+            cpu_end: self.scheduling[1].cpu,
+            involuntary_switches: self.scheduling[1].switches_since(&self.scheduling[0]),
             clock_resolution: self.limits.resolution,
             clock_overhead: self.limits.overhead,
             distance_before: self.distance[0],
