@@ -17,20 +17,32 @@ fn spliced_tables_are_what_their_archives_give() {
         .expect("the program starts");
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     for name in ["sqlite-memory", "pg-local"] {
-        let marker = README.lines().find(|line| line.starts_with("<!-- preview-cost analyze") && line.contains(name));
+        let marker = README
+            .lines()
+            .find(|line| line.starts_with("<!-- preview-cost analyze") && line.contains(name));
         assert!(marker.is_some(), "README has a table of a committed run of {name}");
     }
 }
 
 #[test]
 fn exit_codes_are_those_of_the_program() {
-    let rows: Vec<&str> = README.lines().filter(|line| line.starts_with("| ") && starts_with_code(line)).collect();
-    let expected: Vec<String> = Exit::ALL.iter().map(|(_, code, meaning)| format!("| {code} | {meaning} |")).collect();
+    let rows: Vec<&str> = README
+        .lines()
+        .filter(|line| line.starts_with("| ") && starts_with_code(line))
+        .collect();
+    let expected: Vec<String> = Exit::ALL
+        .iter()
+        .map(|(_, code, meaning)| format!("| {code} | {meaning} |"))
+        .collect();
     assert_eq!(rows, expected);
 }
 
 fn starts_with_code(line: &str) -> bool {
-    line[2..].split(' ').next().is_some_and(|word| word.parse::<u8>().is_ok()) && line.matches('|').count() == 3
+    line[2..]
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.parse::<u8>().is_ok())
+        && line.matches('|').count() == 3
 }
 
 /// The manifest's reader asks for its keys by name; each must stand in README's reference.
