@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{CommandError, print};
-use crate::analysis::{self, Analysis, Evidence, ForkSample, State};
+use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
 use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
@@ -37,13 +37,17 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
         Completeness::Sealed => State::Finished,
         Completeness::Unfinished => State::Unfinished,
     };
-    let evidence =
-        Evidence::gather(&archive.settings, &archive.cells, &archive.forks, samples, state).map_err(|source| {
-            CommandError::Evidence {
-                run: directory.to_owned(),
-                source,
-            }
-        })?;
+    let archived = Archived {
+        settings: &archive.settings,
+        cells: &archive.cells,
+        forks: &archive.forks,
+        facts: &archive.facts,
+        state,
+    };
+    let evidence = Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    })?;
     Ok(analysis::analyze(&evidence, resample))
 }
 

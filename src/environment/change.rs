@@ -22,6 +22,7 @@ const MOVES_BY_NATURE: &[(&str, &str)] = &[
     ("host", "swap.used"),
     ("host", "temperature.max"),
     ("host", "uptime"),
+    ("server", "uptime"),
 ];
 
 /// A fact that isn't the same at the end of a run as at its start.
