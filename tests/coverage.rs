@@ -33,7 +33,9 @@ fn simulated(random: &mut ChaCha20Rng, forks: usize, between: f64) -> Vec<Vec<i6
     (0..forks)
         .map(|_| {
             let level = between * within * normal(random);
-            let mut fork: Vec<i64> = (0..PAIRS).map(|_| ((level + heavy_tailed(random)) * SCALE) as i64).collect();
+            let mut fork: Vec<i64> = (0..PAIRS)
+                .map(|_| ((level + heavy_tailed(random)) * SCALE) as i64)
+                .collect();
             fork.sort_unstable();
             fork
         })
@@ -46,12 +48,21 @@ fn coverage(forks: usize, between: f64, two_levels: bool) -> [f64; 3] {
     let mut held = [0usize; 3];
     for run in 0..RUNS {
         let sample = simulated(&mut random, forks, between);
-        let medians: Vec<f64> =
-            sample.iter().map(|fork| nearest_rank::median(&mut fork.clone()).unwrap() as f64).collect();
+        let medians: Vec<f64> = sample
+            .iter()
+            .map(|fork| nearest_rank::median(&mut fork.clone()).unwrap() as f64)
+            .collect();
         let mut pooled = sample.concat();
         pooled.sort_unstable();
-        let two_level = if two_levels { two_level(&sample, 400, run as u64) } else { None };
-        for (place, interval) in [student_t(&medians), pooled_exact(&pooled), two_level].into_iter().enumerate() {
+        let two_level = if two_levels {
+            two_level(&sample, 400, run as u64)
+        } else {
+            None
+        };
+        for (place, interval) in [student_t(&medians), pooled_exact(&pooled), two_level]
+            .into_iter()
+            .enumerate()
+        {
             held[place] += usize::from(interval.is_some_and(|interval: Interval| interval.contains(0.0)));
         }
     }

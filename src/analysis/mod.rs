@@ -6,6 +6,7 @@
 
 mod bootstrap;
 mod changepoint;
+mod comparison;
 mod definition;
 mod diagnostics;
 mod evidence;
@@ -19,6 +20,7 @@ mod verdict;
 
 pub use bootstrap::{pooled_exact, pooled_resampled, two_level};
 pub use changepoint::{Changepoint, changepoints};
+pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
 pub use definition::{CELL_FIGURES, Definition, SCALING_FIGURES, Unit, definition_of};
 pub use diagnostics::Warning;
 pub use evidence::{Archived, CellSample, Evidence, EvidenceError, ForkSample, RunFacts, State};

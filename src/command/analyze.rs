@@ -30,6 +30,22 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
 /// # Errors
 /// What is wrong with the archive.
 pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
+    load(directory, resample).map(|loaded| loaded.analysis)
+}
+
+/// A run's archive and what follows from it.
+pub struct Loaded {
+    /// The archive.
+    pub archive: Archive,
+    /// Its figures.
+    pub analysis: Analysis,
+}
+
+/// Opens a run's directory and computes its figures.
+///
+/// # Errors
+/// What is wrong with the archive.
+pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
     let archive = Archive::open(directory)?;
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
@@ -48,7 +64,8 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
         run: directory.to_owned(),
         source,
     })?;
-    Ok(analysis::analyze(&evidence, resample))
+    let analysis = analysis::analyze(&evidence, resample);
+    Ok(Loaded { archive, analysis })
 }
 
 fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {
