@@ -54,11 +54,11 @@ fn a_file_that_was_truncated_or_removed_is_named() {
         for length in [0, whole.len() / 2, whole.len() - 1] {
             let copy = Copy::new();
             fs::write(copy.path().join(&file), &whole[..length]).unwrap();
-            copy.is_refused(if file == "SHA256SUMS" { "" } else { &file });
+            copy.is_refused(&file);
         }
         let copy = Copy::new();
         fs::remove_file(copy.path().join(&file)).unwrap();
-        copy.is_refused(if file == "SHA256SUMS" { "parts" } else { &file });
+        copy.is_refused(&file);
     }
 }
 
@@ -143,7 +143,7 @@ fn edited_sums_are_refused() {
         (format!("{whole}{}  ../outside\n", "0".repeat(64)), "SHA256SUMS:7: "),
         (
             format!("{whole}{}  gone.parquet\n", "0".repeat(64)),
-            "gone.parquet is missing",
+            "gone.parquet is missing, and is named in SHA256SUMS",
         ),
         (String::new(), "is not named in SHA256SUMS"),
     ] {
@@ -216,7 +216,7 @@ fn mangle() -> impl Strategy<Value = Mangle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Somebody seals mangled files again: whatever comes of it, it is no panic.
     #[test]

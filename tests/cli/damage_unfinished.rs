@@ -39,7 +39,9 @@ fn a_file_that_was_truncated_is_named() {
         for length in [0, whole.len() / 2, whole.len() - 1] {
             let run = damaged();
             fs::write(run.path().join(&file), &whole[..length]).unwrap();
-            is_refused(run.path(), &file);
+            // Without its lines, a file of sums leaves others without theirs.
+            let name = file.rsplit('/').next().unwrap();
+            is_refused(run.path(), name);
         }
     }
 }
@@ -73,7 +75,7 @@ fn a_file_that_was_removed_is_named() {
     for file in files() {
         let run = damaged();
         fs::remove_file(run.path().join(&file)).unwrap();
-        if file.ends_with(".sums") {
+        if file.starts_with("parts/") && file.ends_with(".sums") {
             // As after a crash: the part does not count.
             let (archive, forks) = read(run.path()).unwrap();
             let left = parts_of(samples::unfinished(0)) - 1;
