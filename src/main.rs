@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, run};
+use preview_cost::command::{CommandError, analyze, compare, doctor, plan, run, tell};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -23,9 +23,6 @@ fn main() -> ExitCode {
 }
 
 fn report(error: &CommandError) -> Exit {
-    let exit = error.exit();
-    if exit != Exit::Ok {
-        eprintln!("preview-cost: {error}");
-    }
-    exit
+    tell(error);
+    error.exit()
 }

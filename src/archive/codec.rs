@@ -20,6 +20,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::error::{ReadError, WriteError};
+use super::guard::guarded;
 use super::schema::{Coding, Column, Kind, SCHEMA_MAJOR, SCHEMA_VERSION, Table};
 
 /// Rows that are decoded at once.
@@ -226,9 +227,10 @@ impl<W: Write + Send> TableWriter<W> {
             .map_err(|error| encode_error(self.table, &error))
     }
 
-    pub fn finish(self) -> Result<W, WriteError> {
-        let table = self.table;
-        self.writer.into_inner().map_err(|error| encode_error(table, &error))
+    /// Writes what is left. Not through `into_inner`, which makes a text of what the system says.
+    pub fn finish(mut self) -> Result<(), WriteError> {
+        let finished = self.writer.finish();
+        finished.map(drop).map_err(|error| encode_error(self.table, &error))
     }
 }
 
@@ -288,9 +290,11 @@ fn metadata(table: &Table, identity: &FileIdentity) -> Vec<KeyValue> {
 
 /// Encodes a whole table in memory; for all but `pairs`.
 pub(super) fn encode(identity: &FileIdentity, frame: Frame) -> Result<Vec<u8>, WriteError> {
-    let mut writer = TableWriter::new(frame.table, identity, Vec::new())?;
+    let mut bytes = Vec::new();
+    let mut writer = TableWriter::new(frame.table, identity, &mut bytes)?;
     writer.append(frame)?;
-    writer.finish()
+    writer.finish()?;
+    Ok(bytes)
 }
 
 /// Reads one table, frame by frame.
@@ -305,6 +309,10 @@ pub(super) struct TableReader {
 impl TableReader {
     /// Opens a file and checks its schema version; columns are checked with the first frame.
     pub fn open(table: &'static Table, path: &Path) -> Result<Self, ReadError> {
+        guarded(path, || Self::open_unguarded(table, path))
+    }
+
+    fn open_unguarded(table: &'static Table, path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path).map_err(|source| ReadError::Io {
             path: path.to_owned(),
             source,
@@ -357,14 +365,14 @@ impl TableReader {
 
     /// The next rows; `None` at the end.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, ReadError> {
-        match self.batches.next() {
+        guarded(&self.path, || match self.batches.next() {
             None => Ok(None),
             Some(Ok(batch)) => Frame::from_batch(self.table, &batch, &self.path).map(Some),
             Some(Err(error)) => Err(ReadError::Decode {
                 path: self.path.clone(),
                 message: error.to_string(),
             }),
-        }
+        })
     }
 }
 

@@ -41,6 +41,14 @@ fn hint(source: &std::io::Error) -> &'static str {
 }
 
 impl WriteError {
+    /// The same about the file at `path`, for an error from a place that does not know where its bytes go.
+    pub(super) fn at(self, path: &Path) -> Self {
+        match self {
+            Self::Io { source, .. } => Self::io(path)(source),
+            other => other,
+        }
+    }
+
     pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
@@ -66,19 +74,23 @@ pub enum ReadError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A file is not what SHA256SUMS says.
-    #[error("{path} is damaged or was changed: its SHA-256 is not the one in SHA256SUMS; fetch the run again")]
+    /// A file is not what its sums say.
+    #[error("{path} is damaged or was changed: its SHA-256 is not the one in {sums}; fetch the run again")]
     Changed {
         /// The file.
         path: PathBuf,
+        /// Name of the file with the sums.
+        sums: String,
     },
-    /// SHA256SUMS names a file that is not there, or the other way round.
-    #[error("{path} {problem}; fetch the run again")]
+    /// Sums name a file that is not there, or the other way round.
+    #[error("{path} {problem} {sums}; fetch the run again")]
     Inventory {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with it, up to the name of the file with the sums.
         problem: &'static str,
+        /// Name of the file with the sums.
+        sums: String,
     },
     /// SHA256SUMS itself can't be understood.
     #[error("{path}:{line}: not a line of sha256sum")]

@@ -8,7 +8,8 @@
 //!   environment.parquet          facts about machine, build and server, at start and end
 //!   cells.parquet  forks.parquet  pairs.parquet
 //!   SHA256SUMS                   written last: a run with it is sealed
-//!   parts/                       only while running: one durable part a fork
+//!   announced.sums               only while running: sums of what was there before the first fork
+//!   parts/                       only while running: one durable part a fork, each with its sums
 //! ```
 //!
 //! Each part is durable (written, flushed, renamed) before the next fork starts, so a crash loses at most the fork in
@@ -18,6 +19,7 @@ mod codec;
 mod convert;
 mod durable;
 mod error;
+mod guard;
 mod ledger;
 mod read;
 mod rows;

@@ -7,9 +7,9 @@ use super::codec::{FileIdentity, Frame, TableReader};
 use super::convert::RowFault;
 use super::error::ReadError;
 use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, PairRow, Setting};
-use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
-use super::sums::{self, SUMS};
-use super::write::part_names;
+use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
+use super::sums::{self, ANNOUNCED, SUMS};
+use super::write::{announced_names, part_names, sealed_names};
 
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,15 +50,7 @@ impl Archive {
                 missing: MANIFEST.file_name(),
             });
         }
-        let sums = directory.join(SUMS);
-        let completeness = if sums.is_file() {
-            Completeness::Sealed
-        } else {
-            Completeness::Unfinished
-        };
-        if completeness == Completeness::Sealed {
-            check_inventory(directory, &sums::check(&sums)?)?;
-        }
+        let completeness = check_sums(directory)?;
         let reader = TableReader::open(&MANIFEST, &manifest)?;
         let identity = reader.identity.clone();
         let mut archive = Self {
@@ -150,8 +142,10 @@ impl Archive {
         for entry in fs::read_dir(&parts).map_err(io)? {
             let path = entry.map_err(io)?.path();
             if path.extension().is_some_and(|extension| extension == "sums") {
-                sums::check(&path)?;
                 let row = path.with_extension("fork.parquet");
+                let both = [path.with_extension("pairs.parquet"), row.clone()];
+                let both = both.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+                sums::name_all(&sums::check(&path)?, &both, &path)?;
                 let frame = self.reader(&FORKS, &row)?.all()?;
                 forks.extend(at(&row, ForkRow::rows(&frame))?);
             }
@@ -192,21 +186,21 @@ impl Archive {
     }
 }
 
-fn check_inventory(directory: &Path, named: &[String]) -> Result<(), ReadError> {
-    let expected = TABLES
-        .iter()
-        .map(|table| table.file_name())
-        .chain(["manifest.toml".to_owned()]);
-    for name in expected {
-        if !named.contains(&name) {
-            let path = directory.join(name);
-            return Err(ReadError::Inventory {
-                path,
-                problem: "is not named in SHA256SUMS",
-            });
-        }
-    }
-    Ok(())
+/// Of a sealed run, every byte; of another, what was there before its first fork. The parts have sums of their own.
+fn check_sums(directory: &Path) -> Result<Completeness, ReadError> {
+    let (sealed, announced) = (directory.join(SUMS), directory.join(ANNOUNCED));
+    let (sums, names, completeness) = if sealed.is_file() {
+        (sealed, sealed_names(), Completeness::Sealed)
+    } else if announced.is_file() {
+        (announced, announced_names(), Completeness::Unfinished)
+    } else {
+        return Err(ReadError::NotARun {
+            path: directory.to_owned(),
+            missing: format!("{SUMS} and no {ANNOUNCED}"),
+        });
+    };
+    sums::name_all(&sums::check(&sums)?, &names, &sums)?;
+    Ok(completeness)
 }
 
 fn at<T>(path: &Path, rows: Result<T, RowFault>) -> Result<T, ReadError> {

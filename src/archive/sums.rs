@@ -10,6 +10,9 @@ use crate::digest;
 /// Name of the file that seals a run.
 pub(super) const SUMS: &str = "SHA256SUMS";
 
+/// Name of the file that guards what stands on disk before the first fork, until the run is sealed.
+pub(super) const ANNOUNCED: &str = "announced.sums";
+
 /// SHA-256 of a file, lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> io::Result<String> {
     digest::of_reader(File::open(path)?)
@@ -31,6 +34,13 @@ pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
         source,
     })?;
     let mut names = Vec::new();
+    if !text.is_empty() && !text.ends_with('\n') {
+        // Its last line may be half of one.
+        return Err(ReadError::Sums {
+            path: sums.to_owned(),
+            line: text.lines().count(),
+        });
+    }
     for (index, line) in text.lines().enumerate() {
         let malformed = || ReadError::Sums {
             path: sums.to_owned(),
@@ -40,20 +50,38 @@ pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
         if expected.len() != 64 || name.is_empty() || name.contains(['/', '\\']) {
             return Err(malformed());
         }
-        let path = directory.join(name);
+        let (path, shown) = (directory.join(name), shown(sums));
         match sha256_of(&path) {
             Ok(actual) if actual == expected => names.push(name.to_owned()),
-            Ok(_) => return Err(ReadError::Changed { path }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path)),
+            Ok(_) => return Err(ReadError::Changed { path, sums: shown }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path, shown)),
             Err(source) => return Err(ReadError::Io { path, source }),
         }
     }
     Ok(names)
 }
 
-fn missing(path: PathBuf) -> ReadError {
+/// The file's own name, for messages.
+fn shown(sums: &Path) -> String {
+    sums.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn missing(path: PathBuf, sums: String) -> ReadError {
     ReadError::Inventory {
         path,
-        problem: "is missing, and SHA256SUMS names it",
+        problem: "is missing, and is named in",
+        sums,
+    }
+}
+
+/// Holds that all these files are named.
+pub(super) fn name_all(named: &[String], expected: &[String], sums: &Path) -> Result<(), ReadError> {
+    match expected.iter().find(|name| !named.contains(name)) {
+        None => Ok(()),
+        Some(name) => Err(ReadError::Inventory {
+            path: sums.with_file_name(name),
+            problem: "is not named in",
+            sums: shown(sums),
+        }),
     }
 }

@@ -10,8 +10,8 @@ use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting};
-use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
-use super::sums::{self, SUMS};
+use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
+use super::sums::{self, ANNOUNCED, SUMS};
 
 /// Names under which a second run of the same second may still be stored.
 const NAMES_TRIED: u32 = 100;
@@ -96,6 +96,7 @@ impl RunWriter {
         self.table(&CELLS, CellRow::frame(cells))?;
         self.facts = facts;
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
+        self.sums(ANNOUNCED, &with_manifest(&[&CELLS, &ENVIRONMENT, &MANIFEST]))?;
         self.ledger(LedgerState::Started)
     }
 
@@ -120,21 +121,19 @@ impl RunWriter {
     ///
     /// # Errors
     /// What the system says; until the seal is written, the parts stay.
-    pub fn seal(mut self, facts: Vec<FactRow>) -> Result<PathBuf, WriteError> {
+    pub fn seal(&mut self, facts: Vec<FactRow>) -> Result<(), WriteError> {
         self.facts.extend(facts);
+        // The facts are about to change; were the program to end here, the sums must hold without them.
+        self.sums(ANNOUNCED, &announced_names())?;
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
         self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
         self.table(&FORKS, ForkRow::frame(&self.parts))?;
         self.merge_pairs()?;
-        let mut names: Vec<String> = super::TABLES.iter().map(|table| table.file_name()).collect();
-        names.push("manifest.toml".to_owned());
-        names.sort();
-        let lines = sums::lines(&self.directory, &names).map_err(WriteError::io(&self.directory))?;
-        durable::write(&self.directory.join(SUMS), lines.as_bytes())?;
-        let parts = self.directory.join("parts");
+        self.sums(SUMS, &sealed_names())?;
+        let (parts, announced) = (self.directory.join("parts"), self.directory.join(ANNOUNCED));
         fs::remove_dir_all(&parts).map_err(WriteError::io(&parts))?;
-        self.ledger(LedgerState::Finished)?;
-        Ok(self.directory)
+        fs::remove_file(&announced).map_err(WriteError::io(&announced))?;
+        self.ledger(LedgerState::Finished)
     }
 
     /// Enters into the ledger where the run stands.
@@ -153,17 +152,43 @@ impl RunWriter {
         )
     }
 
+    fn sums(&self, name: &str, files: &[String]) -> Result<(), WriteError> {
+        let lines = sums::lines(&self.directory, files).map_err(WriteError::io(&self.directory))?;
+        durable::write(&self.directory.join(name), lines.as_bytes())
+    }
+
     fn merge_pairs(&self) -> Result<(), WriteError> {
         let path = self.directory.join(PAIRS.file_name());
         durable::write_with(&path, |file| {
             let mut writer = TableWriter::new(&PAIRS, &self.identity, file)?;
             for fork in &self.parts {
-                let part = self.directory.join("parts").join(&part_names(fork.position)[0]);
-                writer.append(TableReader::open(&PAIRS, &part)?.all()?)?;
+                let [pairs, _, part_sums] =
+                    part_names(fork.position).map(|name| self.directory.join("parts").join(name));
+                sums::check(&part_sums)?;
+                writer.append(TableReader::open(&PAIRS, &pairs)?.all()?)?;
             }
-            writer.finish().map(drop)
+            writer.finish()
         })
+        .map_err(|error| error.at(&path))
     }
+}
+
+/// The files of a sealed run that its sums name.
+pub(super) fn sealed_names() -> Vec<String> {
+    with_manifest(&TABLES)
+}
+
+/// The files of an unfinished run that its sums name, whenever it ended.
+pub(super) fn announced_names() -> Vec<String> {
+    with_manifest(&[&CELLS, &MANIFEST])
+}
+
+/// File names of these tables and of the manifest, sorted.
+fn with_manifest(tables: &[&Table]) -> Vec<String> {
+    let mut names: Vec<String> = tables.iter().map(|table| table.file_name()).collect();
+    names.push("manifest.toml".to_owned());
+    names.sort();
+    names
 }
 
 /// File names of a part: pairs, fork row, and the sums that make it count.

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::report::SpliceError;
-use crate::run::{ForkFailure, RunError};
+use crate::run::{ForkFailure, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -94,8 +94,6 @@ impl CommandError {
             Self::Archive(_) | Self::Evidence { .. } | Self::Splice { .. } | Self::Stale { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } => Exit::Write,
-            // Whoever read the output has seen enough.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Self::File { .. } | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => Exit::Other,
         }
     }
@@ -103,6 +101,7 @@ impl CommandError {
 
 fn of_run(error: &RunError) -> Exit {
     match error {
+        RunError::Stand(StandError::Scratch { .. }) => Exit::Write,
         RunError::Stand(_) => Exit::Backend,
         RunError::InterruptedEarly
         | RunError::CutShort {

@@ -8,15 +8,21 @@ pub mod plan;
 mod progress;
 pub mod run;
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 pub use error::CommandError;
 
-/// Writes to standard output; a reader that has gone away is the caller's matter.
+/// Writes to standard output. A reader that has gone away has seen enough.
 fn print(text: &str) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(CommandError::Output)
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::Output(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a message to standard error. Where nobody reads it, the work and the exit code still count.
+pub fn tell(message: impl Display) {
+    let _ = writeln!(io::stderr(), "preview-cost: {message}");
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::tell;
 use crate::run::Observer;
 
 /// A bar over all pairs of a run.
@@ -32,7 +33,7 @@ impl Progress {
 
     pub fn done(&self, directory: &Path) {
         self.bar.finish_and_clear();
-        eprintln!("preview-cost: sealed {}", directory.display());
+        tell(format_args!("sealed {}", directory.display()));
     }
 }
 
@@ -56,7 +57,7 @@ impl Observer for Progress {
     }
 
     fn warn(&mut self, message: &str) {
-        self.bar.suspend(|| eprintln!("preview-cost: {message}"));
+        self.bar.suspend(|| tell(message));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::env;
 
 use super::progress::Progress;
-use super::{CommandError, analyze, print};
+use super::{CommandError, analyze, print, tell};
 use crate::cli::RunArgs;
 use crate::exit::Exit;
 use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
@@ -27,7 +27,7 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
     progress.done(&summary.directory);
     let analysis = analyze::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
-    Ok(tell(&summary))
+    Ok(exit_of(&summary))
 }
 
 /// The manifest with its server replaced by the one of `--url`.
@@ -52,7 +52,7 @@ fn on_signals(interrupt: Interrupt) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn tell(summary: &Summary) -> Exit {
+fn exit_of(summary: &Summary) -> Exit {
     if summary.is_clean() {
         return Exit::Ok;
     }
@@ -62,9 +62,9 @@ fn tell(summary: &Summary) -> Exit {
         damaged_forks,
         ..
     } = summary;
-    eprintln!(
-        "preview-cost: {failures} pairs failed or timed out, in {mismatches} the answers differed, and after \
+    tell(format_args!(
+        "{failures} pairs failed or timed out, in {mismatches} the answers differed, and after \
          {damaged_forks} forks a preview had persisted; pairs.parquet and forks.parquet say where"
-    );
+    ));
     Exit::Unclean
 }

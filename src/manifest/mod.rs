@@ -321,8 +321,9 @@ impl Manifest {
     /// # Errors
     /// Every fault of the text.
     pub fn parse(text: &str, shown: &str) -> Result<Self, Faults> {
-        let (wire, reader) = wire::read(text);
-        check::check(wire, reader).map_err(|faults| Faults::new(shown, faults))
+        wire::read(text)
+            .and_then(|(wire, reader)| check::check(wire, reader))
+            .map_err(|faults| Faults::new(shown, faults))
     }
 }
 

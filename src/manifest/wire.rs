@@ -1,7 +1,7 @@
 //! The manifest as it is written: TOML values with their places, nothing checked beyond their types.
 //!
-//! serde's derive stops at the first fault and knows no places, so the document is walked by hand: a wrong type, an
-//! unknown key and a syntax error are all collected, and the walk goes on.
+//! serde's derive stops at the first fault and knows no places, so the document is walked by hand: wrong types and
+//! unknown keys are all collected, and the walk goes on. Only a text that is not TOML is told as that and no more.
 
 use std::ops::Range;
 
@@ -95,16 +95,25 @@ impl Reader<'_> {
     }
 }
 
-/// Walks the text. The reader comes back with the faults so far, for the checks to add theirs.
-pub(super) fn read(source: &str) -> (Wire, Reader<'_>) {
+/// Walks the text. The reader comes back with the faults so far, for the checks to add theirs; a text that is not TOML
+/// has that one fault.
+pub(super) fn read(source: &str) -> Result<(Wire, Reader<'_>), Vec<Fault>> {
     let mut reader = Reader {
         source,
         faults: Vec::new(),
     };
     let (document, errors) = DeTable::parse_recoverable(source);
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        reader.fault(&span, "", error.message().to_owned());
+    // What comes after a fault of the syntax is guesswork: a missing bracket alone would be told thirty times.
+    let first = errors
+        .iter()
+        .min_by_key(|error| error.span().map_or(0, |span| span.start));
+    if let Some(error) = first {
+        reader.fault(
+            &error.span().unwrap_or(0..0),
+            "",
+            format!("not TOML: {}", error.message()),
+        );
+        return Err(reader.faults);
     }
     let span = document.span();
     let mut root = Section::new("", span, document.into_inner());
@@ -128,7 +137,7 @@ pub(super) fn read(source: &str) -> (Wire, Reader<'_>) {
         wire.figures = figures(section, &mut reader);
     }
     root.end(&mut reader);
-    (wire, reader)
+    Ok((wire, reader))
 }
 
 fn backend(mut section: Section<'_>, reader: &mut Reader<'_>) -> BackendWire {

@@ -245,7 +245,7 @@ impl<'a> Supervisor<'a> {
         &self,
         outcome: Result<(), ForkFailure>,
         stand: Stand,
-        writer: RunWriter,
+        mut writer: RunWriter,
         summary: &Summary,
         observer: &mut dyn Observer,
     ) -> Result<Summary, RunError> {
@@ -256,30 +256,22 @@ impl<'a> Supervisor<'a> {
         let sealed = outcome.and_then(|()| {
             let mut facts = server_facts.map_err(|error| ForkFailure::Backend(error.to_string()))?;
             facts.extend(environment::host_facts(&directory));
-            Ok(facts)
+            Ok(writer.seal(at(When::End, facts))?)
         });
-        let cause = match sealed {
-            Ok(facts) => match writer.seal(at(When::End, facts)) {
-                Ok(directory) => {
-                    return Ok(Summary {
-                        directory,
-                        ..summary.clone()
-                    });
-                }
-                Err(error) => ForkFailure::Store(error),
-            },
-            Err(cause) => {
-                let state = if matches!(cause, ForkFailure::Interrupted) {
-                    LedgerState::Interrupted
-                } else {
-                    LedgerState::Failed
-                };
-                if let Err(error) = writer.ledger(state) {
-                    observer.warn(&error.to_string());
-                }
-                cause
-            }
+        let Err(cause) = sealed else {
+            return Ok(Summary {
+                directory,
+                ..summary.clone()
+            });
         };
+        let state = if matches!(cause, ForkFailure::Interrupted) {
+            LedgerState::Interrupted
+        } else {
+            LedgerState::Failed
+        };
+        if let Err(error) = writer.ledger(state) {
+            observer.warn(&error.to_string());
+        }
         Err(RunError::CutShort {
             cause,
             stored,

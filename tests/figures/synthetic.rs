@@ -56,8 +56,9 @@ impl Synthetic {
         self
     }
 
-    pub fn seal(self) -> PathBuf {
-        self.writer.seal(facts(When::End)).unwrap()
+    pub fn seal(mut self) -> PathBuf {
+        self.writer.seal(facts(When::End)).unwrap();
+        self.writer.directory().to_owned()
     }
 }
 

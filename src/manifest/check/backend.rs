@@ -2,6 +2,7 @@
 
 use super::Checked;
 use super::values::{named, one_of, required};
+use crate::backend::postgres::Target;
 use crate::manifest::wire::{At, BackendWire, Reader};
 use crate::manifest::{Backend, JournalMode, Server, Synchronous, UrlTemplate};
 
@@ -170,36 +171,41 @@ fn schema_name(schema: &At<String>, reader: &mut Reader<'_>) -> Checked<String> 
     Some(schema.value.clone())
 }
 
-/// A manifest is archived verbatim, so it may not hold a password.
+/// A manifest is archived verbatim, so it may not hold a password, in whatever way it is written.
 fn url(url: &At<String>, reader: &mut Reader<'_>) -> Checked<UrlTemplate> {
-    let authority = url
-        .value
-        .split_once("://")
-        .map_or("", |(_, rest)| rest.split(['/', '?']).next().unwrap_or(""));
-    let userinfo = authority.rsplit_once('@').map_or("", |(userinfo, _)| userinfo);
-    let in_userinfo = userinfo
-        .split_once(':')
-        .is_some_and(|(_, password)| !is_variable(password));
-    let in_parameter = url.value.split(['?', '&', ' ']).any(|part| {
-        part.trim_start()
-            .strip_prefix("password=")
-            .is_some_and(|password| !is_variable(password.trim_matches('\'')))
-    });
-    if in_userinfo || in_parameter {
-        let message = "holds a password, and manifests are archived; put it into an environment variable and write \
-                       ${NAME} in its place";
-        reader.fault(&url.span, "backend.url", message);
-        return None;
+    let fault = if only_variables(&url.value) {
+        None
+    } else {
+        match Target::passwords_in(&url.value) {
+            Ok(passwords) if passwords.iter().all(|password| only_variables(password)) => None,
+            Ok(_) => Some(
+                "holds a password, and manifests are archived; put it into an environment variable and write ${NAME} \
+                 in its place"
+                    .to_owned(),
+            ),
+            // A password with a stray character in it may be what is malformed.
+            Err(error) => Some(format!("is refused: {error}")),
+        }
+    };
+    match fault {
+        Some(message) => {
+            reader.fault(&url.span, "backend.url", message);
+            None
+        }
+        None => Some(UrlTemplate::new(&url.value)),
     }
-    Some(UrlTemplate::new(&url.value))
 }
 
-fn is_variable(text: &str) -> bool {
-    text.is_empty()
-        || text
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'))
-            .is_some_and(|n| !n.is_empty())
+/// Whether a text is nothing but `${NAME}`, once, several times or not at all.
+fn only_variables(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((name, tail)) = rest.strip_prefix("${").and_then(|after| after.split_once('}')) {
+        if name.is_empty() {
+            return false;
+        }
+        rest = tail;
+    }
+    rest.is_empty()
 }
 
 fn refuse<T>(value: Option<&At<T>>, key: &str, why: &str, reader: &mut Reader<'_>) {

@@ -31,6 +31,8 @@ pub mod limits {
     pub const TIMEOUT_MS: RangeInclusive<i128> = 1..=3_600_000;
     /// `figures.resamples`
     pub const RESAMPLES: RangeInclusive<i128> = 100..=10_000_000;
+    /// Shortest time in milliseconds: a nanosecond, since times are whole ones.
+    pub const MILLIS_MIN: f64 = 0.000_001;
     /// Longest time in milliseconds: a day.
     pub const MILLIS_MAX: f64 = 86_400_000.0;
 }

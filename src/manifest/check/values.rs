@@ -96,11 +96,12 @@ pub(super) fn millis(wire: Option<At<Number>>, key: &str, default: f64, reader: 
         Number::Integer(value) => value as f64,
         Number::Float(value) => value,
     };
-    if millis > 0.0 && millis <= limits::MILLIS_MAX {
+    if (limits::MILLIS_MIN..=limits::MILLIS_MAX).contains(&millis) {
         return Some(Nanos((millis * 1e6).round() as i64));
     }
     let message = format!(
-        "is {millis} ms, but must be above 0 and at most {} ms",
+        "is {millis} ms, but must be from {} to {} ms",
+        limits::MILLIS_MIN,
         limits::MILLIS_MAX
     );
     reader.fault(&span, key, message);

@@ -164,6 +164,19 @@ impl Target {
         draft.complete(surroundings)
     }
 
+    /// The passwords that a connection string spells out, decoded, for those who must refuse it.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Syntax`].
+    pub fn passwords_in(text: &str) -> Result<Vec<String>, TargetError> {
+        let parameters = conninfo::parameters(text)?.into_iter();
+        Ok(parameters
+            .filter(|Parameter { name, .. }| name == "password")
+            .map(|Parameter { value, .. }| value)
+            .collect())
+    }
+
     /// A server on this machine's loopback address, without TLS, as one that was started for the run.
     pub fn loopback(port: u16, user: &str, password: Option<Secret>, dbname: &str) -> Self {
         Self {

@@ -1,0 +1,20 @@
+//! The program as a user meets it: the real executable, real files, a real PostgreSQL, and everything that can go
+//! wrong with them. Each test holds the exit code, what is said, and what is on disk afterwards.
+
+mod analyze;
+mod damage;
+mod damage_unfinished;
+mod disk;
+mod figures;
+mod manifest;
+mod plan;
+mod postgres;
+mod postgres_faults;
+mod postgres_refusals;
+mod postgres_secrets;
+mod processes;
+mod repeat;
+mod samples;
+mod signals;
+mod stand_ins;
+mod support;

@@ -1,0 +1,396 @@
+//! What the tests of this binary share: the program as a child process, small experiments, and what must hold of
+//! everything that the program says.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use preview_cost::archive::Archive;
+use preview_cost::digest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A small experiment: four cells, two forks each, under a second.
+pub const SMALL: &str = r#"name = "small"
+title = "A small experiment"
+question = "Does it work?"
+
+[backend]
+engine = "sqlite"
+storage = "memory"
+
+[grid]
+plans = [1, 3]
+subjects = ["rollback"]
+baseline = "copy"
+
+[measure]
+previews = 21
+warmup = 4
+forks = 2
+seed = 7
+
+[figures]
+margin_ms = 0.05
+"#;
+
+/// An experiment that goes on until something stops it: short forks, and a thousand of them.
+pub fn endless() -> String {
+    edited(
+        SMALL,
+        &[("previews = 21", "previews = 400"), ("forks = 2", "forks = 1000")],
+    )
+}
+
+/// A text with pieces replaced; each must be there.
+pub fn edited(text: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from:?} is not in the manifest");
+        text.replacen(from, to, 1)
+    })
+}
+
+/// How long anything may take on a busy machine before it counts as hanging.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The program, without anything in its environment that would change what it does.
+pub fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preview-cost"));
+    command
+        .env_remove("PGPASSWORD")
+        .env("PGPASSFILE", "/nonexistent/pgpass");
+    // A panic would then show itself with its backtrace.
+    command.env("RUST_BACKTRACE", "1");
+    command
+}
+
+/// What a command said, and how it ended.
+#[derive(Debug)]
+pub struct Said {
+    pub stdout: String,
+    pub stderr: String,
+    code: Option<i32>,
+    signal: Option<i32>,
+}
+
+impl Said {
+    /// Checks the exit code.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!((self.code, self.signal), (Some(code), None), "{self:#?}");
+        self
+    }
+
+    /// Checks that a signal ended it.
+    #[track_caller]
+    pub fn dies_of(self, signal: Signal) -> Self {
+        assert_eq!((self.code, self.signal), (None, Some(signal as i32)), "{self:#?}");
+        self
+    }
+
+    /// The one message of a command that failed: standard error holds it and nothing else, standard output nothing.
+    #[track_caller]
+    pub fn message(&self) -> &str {
+        let messages = self.messages();
+        assert_eq!(messages.len(), 1, "one message: {self:#?}");
+        assert_eq!(self.stdout, "");
+        &self.stderr
+    }
+
+    /// All messages of standard error, which holds nothing else.
+    #[track_caller]
+    pub fn messages(&self) -> Vec<&str> {
+        assert!(self.stderr.starts_with("preview-cost: "), "{self:#?}");
+        assert!(self.stderr.ends_with('\n'), "{self:#?}");
+        self.stderr
+            .split("preview-cost: ")
+            .skip(1)
+            .filter(|message| !message.is_empty())
+            .collect()
+    }
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub fn ask(command: &mut Command) -> Said {
+    Running::start(command).end()
+}
+
+/// A command that runs; it does not outlive the test.
+pub struct Running {
+    child: Child,
+    streams: Option<[JoinHandle<String>; 2]>,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let streams = [
+            listen(child.stdout.take().unwrap()),
+            listen(child.stderr.take().unwrap()),
+        ];
+        Self {
+            child,
+            streams: Some(streams),
+        }
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.pid()), signal).unwrap();
+    }
+
+    /// Waits until something is so, while the command runs.
+    #[track_caller]
+    pub fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            if let Some(status) = self.child.try_wait().unwrap() {
+                let [stdout, stderr] = self.streams.take().unwrap().map(|stream| stream.join().unwrap());
+                panic!("it ended ({status}) before {what}: {stdout}{stderr}");
+            }
+            assert!(Instant::now() < end, "waited in vain for {what}");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits for the end. Nothing that this program says may hold a panic, a backtrace or an escape code.
+    #[track_caller]
+    pub fn end(mut self) -> Said {
+        let status = soon("the command ends", || self.child.try_wait().unwrap());
+        let [stdout, stderr] = self.streams.take().unwrap().map(|stream| stream.join().unwrap());
+        for text in [&stdout, &stderr] {
+            for sign in ["panicked", "stack backtrace", "RUST_BACKTRACE", "\x1b"] {
+                assert!(!text.contains(sign), "{sign:?} in {text}");
+            }
+        }
+        Said {
+            stdout,
+            stderr,
+            code: status.code(),
+            signal: status.signal(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn listen(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).expect("the program writes UTF-8")
+    })
+}
+
+/// What `look` finds, in reasonable time.
+#[track_caller]
+pub fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A directory with one manifest, in which the program is run.
+pub struct Bench {
+    path: PathBuf,
+    _temporary: Option<TempDir>,
+}
+
+impl Bench {
+    /// In a directory of its own, which everybody may look into.
+    pub fn new(manifest: impl AsRef<[u8]>) -> Self {
+        let everybody = fs::Permissions::from_mode(0o755);
+        let directory = tempfile::Builder::new().permissions(everybody).tempdir().unwrap();
+        fs::write(directory.path().join("m.toml"), manifest).unwrap();
+        Self {
+            path: directory.path().to_owned(),
+            _temporary: Some(directory),
+        }
+    }
+
+    /// In the build's directory for temporary files, where the next run of the tests replaces it: for what lives in
+    /// statics, which are never dropped.
+    pub fn lasting(name: &str, manifest: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("m.toml"), manifest).unwrap();
+        Self { path, _temporary: None }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.path().join("results")
+    }
+
+    /// The program with these arguments, in this directory.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = program();
+        command.args(arguments).current_dir(self.path());
+        command
+    }
+
+    /// `run m.toml`, whose results go to `results/` here.
+    pub fn run(&self) -> Command {
+        self.command(&["run", "m.toml"])
+    }
+
+    /// The directories of the runs, in the order of their names.
+    pub fn runs(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.results()) else {
+            return Vec::new();
+        };
+        let mut runs: Vec<PathBuf> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_dir())
+            .collect();
+        runs.sort();
+        runs
+    }
+
+    /// The directory of the only run.
+    #[track_caller]
+    pub fn only_run(&self) -> PathBuf {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs.into_iter().next().unwrap()
+    }
+
+    /// Runs the experiment, which must go well.
+    #[track_caller]
+    pub fn measure(&self) -> PathBuf {
+        let before = self.runs();
+        let said = ask(&mut self.run()).exits(0);
+        assert_eq!(said.messages().len(), 1, "{said:#?}");
+        self.runs().into_iter().find(|run| !before.contains(run)).unwrap()
+    }
+
+    /// Number of forks whose parts are durable in the only run.
+    pub fn parts(&self) -> usize {
+        self.runs().first().map_or(0, |run| parts_of(run))
+    }
+
+    /// Every file here, by its path from here.
+    pub fn files(&self) -> Vec<String> {
+        files_under(self.path())
+    }
+}
+
+/// Number of forks whose parts are durable in an unfinished run.
+pub fn parts_of(run: &Path) -> usize {
+    let parts = files_under(&run.join("parts"));
+    parts.iter().filter(|name| name.ends_with(".sums")).count()
+}
+
+/// Every file under a directory, by its path from there, sorted.
+pub fn files_under(directory: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    let Ok(entries) = fs::read_dir(directory) else {
+        return files;
+    };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            files.extend(files_under(&path).iter().map(|below| format!("{name}/{below}")));
+        } else {
+            files.push(name);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Copies a run to another place.
+pub fn copy(from: &Path, to: &Path) {
+    for file in files_under(from) {
+        let target = to.join(&file);
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(from.join(&file), target).unwrap();
+    }
+    fs::create_dir_all(to).unwrap();
+}
+
+/// The states of each line of the ledger, whose chain must hold; `None` for the run's name picks all.
+#[track_caller]
+pub fn ledger(results: &Path, run: Option<&Path>) -> Vec<String> {
+    let text = fs::read_to_string(results.join("LEDGER.jsonl")).unwrap();
+    let mut previous = Value::Null;
+    let mut states = Vec::new();
+    for (seq, line) in text.lines().enumerate() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(
+            (&entry["seq"], &entry["previous"]),
+            (&Value::from(seq), &previous),
+            "{text}"
+        );
+        previous = Value::from(digest::of_bytes(line));
+        let named = run.is_none_or(|run| entry["run"] == run.file_name().unwrap().to_str().unwrap());
+        if named {
+            states.push(entry["state"].as_str().unwrap().to_owned());
+        }
+    }
+    states
+}
+
+/// `analyze` of one run, in a format.
+pub fn analyze(run: &Path, format: &str) -> Command {
+    let mut command = program();
+    command.arg("analyze").arg(run).args(["--format", format]);
+    command
+}
+
+/// Reads all of a run within this process.
+pub fn read(run: &Path) -> Result<(Archive, Vec<preview_cost::archive::ForkPairs>), preview_cost::archive::ReadError> {
+    let archive = Archive::open(run)?;
+    let mut forks = Vec::new();
+    archive.for_each_fork(|fork| forks.push(fork))?;
+    Ok((archive, forks))
+}
+
+/// Holds that a run cut short is readable, with so many forks, and says everywhere that it is unfinished.
+#[track_caller]
+pub fn is_told_as_unfinished(run: &Path, forks: usize) {
+    let table = ask(&mut analyze(run, "table")).exits(0).stdout;
+    assert!(table.contains(&format!("UNFINISHED RUN: {forks} of ")), "{table}");
+    assert!(table.contains("every figure is provisional"), "{table}");
+    let markdown = ask(&mut analyze(run, "markdown")).exits(0).stdout;
+    assert!(markdown.contains("> UNFINISHED RUN: "), "{markdown}");
+    let json: Value = serde_json::from_str(&ask(&mut analyze(run, "json")).exits(0).stdout).unwrap();
+    assert_eq!(json["runs"][0]["state"], "unfinished");
+    let figures = json["runs"][0]["figures"].as_array().unwrap();
+    assert!(!figures.is_empty() && figures.iter().all(|figure| figure["provisional"] == true));
+    let csv = ask(&mut analyze(run, "csv")).exits(0).stdout;
+    assert!(csv.lines().skip(1).all(|line| line.contains(",unfinished,")), "{csv}");
+    assert!(!run.join("SHA256SUMS").exists());
+}
