@@ -46,6 +46,13 @@ pub struct Loaded {
 /// # Errors
 /// What is wrong with the archive.
 pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
+    let (archive, evidence) = evidence_of(directory)?;
+    let analysis = analysis::analyze(&evidence, resample);
+    Ok(Loaded { archive, analysis })
+}
+
+/// Opens a run's directory and reads what figures are computed from.
+pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), CommandError> {
     let archive = Archive::open(directory)?;
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
@@ -64,8 +71,7 @@ pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
         run: directory.to_owned(),
         source,
     })?;
-    let analysis = analysis::analyze(&evidence, resample);
-    Ok(Loaded { archive, analysis })
+    Ok((archive, evidence))
 }
 
 fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {
