@@ -30,7 +30,7 @@ pub use evidence::{Archived, CellSample, Evidence, EvidenceError, ForkSample, Ru
 pub use figure::{Figure, figures};
 pub use interval::{Interval, Mean, student_t};
 pub use planning::forks_for;
-pub use portrait::{ForkPortrait, Portrait, Series, portraits};
+pub use portrait::{ControlPortrait, ForkPortrait, Portrait, Series, portraits};
 pub use scaling::{Scaling, Trend};
 pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side, analyze};
 pub use verdict::Verdict;

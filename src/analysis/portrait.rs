@@ -4,7 +4,8 @@ use super::changepoint::Changepoint;
 use super::curves::{self, Bucket, QuantilePair, Step, Thinned, Window};
 use super::diagnostics::level_changes;
 use super::evidence::{CellSample, Evidence, ForkSample};
-use super::summary;
+use super::interval::Interval;
+use super::summary::{self, Analysis, Difference};
 use crate::nearest_rank;
 use crate::units::ForkIndex;
 
@@ -12,15 +13,15 @@ use crate::units::ForkIndex;
 const MARKS: usize = 100_000;
 /// Fewest and most marks of one fork's series.
 const MARKS_OF_FORK: (usize, usize) = (40, 400);
-/// Most steps of a distribution function.
-const STEPS: usize = 200;
+/// Most steps of a cell's and of a fork's distribution function.
+const STEPS: (usize, usize) = (200, 60);
 /// Parts of a histogram.
 const BINS: usize = 40;
 
 /// A cell that has pairs that count. Times in ns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
-    /// Where the bulk of its differences lies.
+    /// Where the bulk of its differences lies, with the headline interval.
     pub window: Window,
     /// How many differences lie in each equal part of the window.
     pub histogram: Vec<usize>,
@@ -30,10 +31,19 @@ pub struct Portrait {
     pub fork_medians: (i64, i64),
     /// Distribution of the differences.
     pub distribution: Vec<Step>,
-    /// That of the control at the same size; empty where there is none.
-    pub control: Vec<Step>,
+    /// The control at the same size, where there is one.
+    pub control: Option<ControlPortrait>,
     /// Percentiles of both sides.
     pub quantiles: Vec<QuantilePair>,
+}
+
+/// The differences of the subject against itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControlPortrait {
+    /// Where their bulk lies.
+    pub window: Window,
+    /// Their distribution.
+    pub distribution: Vec<Step>,
 }
 
 /// A fork.
@@ -77,36 +87,52 @@ impl ForkPortrait {
 }
 
 /// The cells of a run, in the order of the plan, controls among them; `None` for a cell without a pair that counts.
-pub fn portraits(evidence: &Evidence) -> Vec<Option<Portrait>> {
+/// `analysis` is what the evidence gave.
+pub fn portraits(evidence: &Evidence, analysis: &Analysis) -> Vec<Option<Portrait>> {
     let forks = evidence.forks_present().max(1);
     // A fork is drawn three times: its differences, and the series of each side.
     let marks = (MARKS / (3 * forks)).clamp(MARKS_OF_FORK.0, MARKS_OF_FORK.1);
-    (evidence.cells.iter())
-        .map(|cell| portrait(cell, &evidence.cells, marks))
+    (evidence.cells.iter().zip(&analysis.cells))
+        .map(|(cell, summary)| {
+            let headline = summary.difference.as_ref().and_then(Difference::headline);
+            portrait(cell, headline, &evidence.cells, marks)
+        })
         .collect()
 }
 
-fn portrait(cell: &CellSample, cells: &[CellSample], marks: usize) -> Option<Portrait> {
+fn portrait(cell: &CellSample, headline: Option<Interval>, cells: &[CellSample], marks: usize) -> Option<Portrait> {
     let differences = sorted(cell, ForkSample::differences);
     let forks: Vec<ForkPortrait> = (cell.forks.iter().zip(&cell.samples))
         .filter_map(|(row, sample)| fork(row.fork, sample, marks))
         .collect();
     let medians = || forks.iter().map(|fork| fork.median);
     let fork_medians = (medians().min()?, medians().max()?);
-    let window = curves::window(&differences)?.including(fork_medians.0, fork_medians.1, &differences);
-    let control = cells.iter().find(|other| summary::is_control_of(&other.cell, &cell.cell));
-    let control = control.map(|control| sorted(control, ForkSample::differences));
+    let mut window = curves::window(&differences)?.including(fork_medians.0, fork_medians.1, &differences);
+    if let Some(Interval { low, high }) = headline {
+        window = window.including(low.floor() as i64, high.ceil() as i64, &differences);
+    }
     Some(Portrait {
         window,
         histogram: curves::histogram(&differences, window, BINS),
         fork_medians,
-        distribution: curves::distribution(&differences, STEPS),
-        control: curves::distribution(&control.unwrap_or_default(), STEPS),
+        distribution: curves::distribution(&differences, STEPS.0),
+        control: control(cell, cells),
         quantiles: curves::quantile_pairs(
             &sorted(cell, |fork| fork.subject.clone()),
             &sorted(cell, |fork| fork.baseline.clone()),
         ),
         forks,
+    })
+}
+
+fn control(cell: &CellSample, cells: &[CellSample]) -> Option<ControlPortrait> {
+    let control = cells
+        .iter()
+        .find(|other| summary::is_control_of(&other.cell, &cell.cell))?;
+    let differences = sorted(control, ForkSample::differences);
+    Some(ControlPortrait {
+        window: curves::window(&differences)?,
+        distribution: curves::distribution(&differences, STEPS.0),
     })
 }
 
@@ -134,7 +160,7 @@ fn fork(fork: ForkIndex, sample: &ForkSample, marks: usize) -> Option<ForkPortra
         differences: thinned,
         median: quartile(2),
         quartiles: (quartile(1), quartile(3)),
-        distribution: curves::distribution(&differences, STEPS),
+        distribution: curves::distribution(&differences, STEPS.1),
         warmup: sample.warmup,
         subject: series(&sample.subject_series),
         baseline: series(&sample.baseline_series),

@@ -4,10 +4,12 @@
 //! every figure with its id, unit and estimator, unrounded.
 
 mod comparison;
+mod error;
 mod format;
 mod grid;
 mod machine;
 mod plan;
+mod plot;
 mod run;
 mod side_by_side;
 mod splice;
@@ -15,7 +17,9 @@ mod splice;
 pub use comparison::comparison;
 pub use format::{duration, milliseconds};
 pub use machine::{csv, json};
+pub use error::ReportError;
 pub use plan::plan;
+pub use plot::{Gallery, Plot, galleries};
 pub use run::tables;
 pub use side_by_side::side_by_side;
 pub use splice::{Directive, SpliceError, directives, splice};

@@ -93,7 +93,7 @@ pub(super) fn label(cell: &CellSummary) -> Vec<String> {
     ]
 }
 
-fn difference_grid(analysis: &Analysis) -> Grid {
+pub(super) fn difference_grid(analysis: &Analysis) -> Grid {
     let headings = [
         "plans",
         "difference",
@@ -138,7 +138,7 @@ fn difference_cells(difference: Option<&Difference>) -> Vec<String> {
     ]
 }
 
-fn sides_grid(analysis: &Analysis) -> Grid {
+pub(super) fn sides_grid(analysis: &Analysis) -> Grid {
     let headings = [
         "plans",
         "side",
@@ -178,7 +178,7 @@ fn quantile(quantile: Quantile) -> String {
 }
 
 /// How a difference grows over the sizes, in one sentence.
-fn growth(scaling: &Scaling) -> String {
+pub(super) fn growth(scaling: &Scaling) -> String {
     let sides = format!("{} − {}", scaling.subject, scaling.baseline);
     let sizes: Vec<String> = scaling.plans.iter().map(ToString::to_string).collect();
     let told = |(value, interval): (f64, Option<Interval>)| {
@@ -194,7 +194,7 @@ fn growth(scaling: &Scaling) -> String {
     )
 }
 
-fn legend(analysis: &Analysis) -> String {
+pub(super) fn legend(analysis: &Analysis) -> String {
     format!(
         "Times in ms; percentiles are nearest rank. The 95 % interval is Student's t on the forks' medians; \"within \
          session\" is the study's bootstrap over pooled pairs, which can't see what differs between forks. Ratio: of the \

@@ -1,0 +1,118 @@
+//! Distance and budget: where the difference lies between one round trip to the backend and what the interaction already
+//! waits.
+
+use plotters::style::text_anchor::{HPos, VPos};
+
+use super::axis::{Axis, Scale};
+use super::frame::{Drawn, Frame, Sheet};
+use super::ink::Ink;
+use super::{Gallery, Plot, ReportError, WIDE, millis, plot, sides};
+use crate::analysis::{Analysis, CellSummary, Difference};
+use crate::report::format::{milliseconds, percent, trips};
+
+/// Pixels of a row, and of what stands around the rows.
+const ROW: u32 = 44;
+const AROUND: u32 = 80;
+
+pub(super) fn gallery(analysis: &Analysis) -> Result<Gallery, ReportError> {
+    let cells: Vec<(&CellSummary, &Difference)> = analysis
+        .comparisons()
+        .filter_map(|cell| Some((cell, cell.difference.as_ref()?)))
+        .collect();
+    let plots = if cells.is_empty() {
+        Vec::new()
+    } else {
+        vec![ruler(analysis, &cells)?]
+    };
+    Ok(Gallery {
+        name: "distance",
+        heading: "Distance and budget",
+        reading: format!(
+            "Each row is a ruler from one round trip to the backend up to the {} ms that the interaction already waits, on a \
+             logarithmic axis. Ticks are 1, 10 and 100 round trips; the bar reaches as far as the difference.",
+            milliseconds(analysis.facts.debounce.0 as f64)
+        ),
+        plots,
+    })
+}
+
+fn ruler(analysis: &Analysis, cells: &[(&CellSummary, &Difference)]) -> Result<Plot, ReportError> {
+    let told: Vec<String> = cells.iter().map(|(cell, _)| sentence(cell)).collect();
+    let title = format!(
+        "{} of the {} ms budget.",
+        told.join("; "),
+        milliseconds(analysis.facts.debounce.0 as f64)
+    );
+    let description = "Differences by size as bars on a logarithmic axis in ms, between the round trip to the backend and \
+                       the budget."
+        .to_owned();
+    let size = (WIDE.0, AROUND + ROW * cells.len() as u32);
+    let budget = millis(analysis.facts.debounce.0 as f64);
+    let rows = cells.len() as f64;
+    let marks = (cells.iter().enumerate())
+        .map(|(place, (cell, _))| (rows - place as f64 - 0.5, format!("{} plans", cell.cell.plans)))
+        .collect();
+    let frame = Frame {
+        size,
+        x: span(cells, budget),
+        y: Axis::marked("", 0.0, rows, marks),
+        legend: vec![
+            (Ink::Difference, "difference".to_owned()),
+            (Ink::Subject, "round trips".to_owned()),
+            (Ink::Baseline, "budget".to_owned()),
+        ],
+        y_width: 84,
+    };
+    let drawn = frame.draw(|sheet| {
+        sheet.line(&[(budget, 0.0), (budget, rows)], 4, Ink::Baseline, 1.0)?;
+        (cells.iter().enumerate())
+            .try_for_each(|(place, (cell, difference))| row(sheet, rows - place as f64 - 0.5, cell, difference))
+    });
+    plot("distance".to_owned(), size, (title, description), drawn)
+}
+
+/// E.g. `At 40 plans the difference is worth 21.19 round trips and takes 0.091 %`.
+fn sentence(cell: &CellSummary) -> String {
+    let share = cell.budget_share.map(percent).unwrap_or_default();
+    let worth = cell.trips.map(|worth| format!("is worth {} round trips and ", trips(worth)));
+    format!("At {} plans {} {}takes {share}", cell.cell.plans, sides(cell), worth.unwrap_or_default())
+}
+
+fn span(cells: &[(&CellSummary, &Difference)], budget: f64) -> Axis {
+    let smallest = cells.iter().flat_map(|(cell, difference)| [cell.distance, Some(difference.median.abs())]);
+    let low = smallest.flatten().filter(|nanos| *nanos > 0).min().unwrap_or(1);
+    let low = millis(low as f64) / 1.5;
+    let largest = cells.iter().map(|(_, difference)| millis(difference.median.abs() as f64));
+    let high = largest.fold(budget, f64::max);
+    Axis::over("ms", Scale::Logarithmic, low, high.max(low * 10.0), 6)
+}
+
+fn row(sheet: &mut Sheet<'_, '_>, y: f64, cell: &CellSummary, difference: &Difference) -> Drawn {
+    let size = millis(difference.median.abs() as f64);
+    let (start, _) = sheet.ends();
+    let start = cell.distance.map_or(start, |distance| millis(distance as f64).min(size));
+    sheet.field((start, y - 0.16), (size, y + 0.16), Ink::Difference, 0.9)?;
+    if let Some(headline) = difference.headline() {
+        let ends = [headline.low, headline.high].map(|end| millis(if difference.median < 0 { -end } else { end }));
+        let ends = ends.map(|end| (end.max(start), y));
+        sheet.line(&ends, 4, Ink::Text, 1.0)?;
+    }
+    for multiple in [1.0, 10.0, 100.0] {
+        let Some(at) = cell.distance.map(|distance| millis(distance as f64) * multiple) else { continue };
+        if at <= sheet.ends().1 {
+            sheet.line(&[(at, y - 0.3), (at, y + 0.3)], 4, Ink::Subject, 1.0)?;
+        }
+    }
+    sheet.words(format!("   {}", words(cell, difference)), (size, y + 0.3), HPos::Left, VPos::Center)
+}
+
+fn words(cell: &CellSummary, difference: &Difference) -> String {
+    let mut words = format!("{} ms", milliseconds(difference.median as f64));
+    if let Some(worth) = cell.trips {
+        words.push_str(&format!(", {} trips", trips(worth)));
+    }
+    if let Some(share) = cell.budget_share {
+        words.push_str(&format!(", {} of budget", percent(share)));
+    }
+    words
+}
