@@ -30,6 +30,8 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Hold runs against each other: what differs around them, then cell by cell.
     Compare(CompareArgs),
+    /// Write a run's figures and plots as one page that opens from disk.
+    Report(ReportArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -122,6 +124,24 @@ pub enum CompareFormat {
     Table,
     /// For a README or an issue.
     Markdown,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost report results/<run>\n  \
+                        preview-cost report results/<run> --out report.html --svg plots")]
+pub struct ReportArgs {
+    /// Directory of the run; nothing is written into it.
+    pub run: PathBuf,
+    /// The page; `<run>.html` in the current directory if not given.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write each plot as an SVG file into this directory too.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `doctor`.

@@ -206,7 +206,11 @@ mod tests {
         let baseline = [5];
         let pairs = quantile_pairs(&subject, &baseline);
         assert_eq!(pairs.len(), 99);
-        assert!(pairs.iter().all(|pair| pair.subject == i64::from(pair.percent) && pair.baseline == 5));
+        assert!(
+            pairs
+                .iter()
+                .all(|pair| pair.subject == i64::from(pair.percent) && pair.baseline == 5)
+        );
         assert!(quantile_pairs(&subject, &[]).is_empty());
     }
 
@@ -220,7 +224,13 @@ mod tests {
         assert_eq!(told, [(0, 2, 4, 4, 9), (2, 4, 1, 1, 7), (4, 5, 3, 3, 3)]);
         assert_eq!(buckets(&series, 5).len(), 5);
         assert!(buckets(&[], 5).is_empty());
-        assert_eq!(thinned(&series, 2), Thinned { values: vec![4, 7], every: 3 });
+        assert_eq!(
+            thinned(&series, 2),
+            Thinned {
+                values: vec![4, 7],
+                every: 3
+            }
+        );
         assert_eq!(thinned(&series, 5).every, 1);
     }
 

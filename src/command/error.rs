@@ -11,7 +11,7 @@ use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
-use crate::report::SpliceError;
+use crate::report::{ReportError, SpliceError};
 use crate::run::{ForkFailure, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
@@ -64,6 +64,21 @@ pub enum CommandError {
         /// From 1.
         line: usize,
     },
+    /// A report that could not be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// A file that would be written over.
+    #[error("{path} exists already; name another file, or replace it with --force")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that would be written into a run.
+    #[error("{path} is within the run's directory, which holds what was measured and nothing else; name another place")]
+    WithinRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file that is read or written beside the archives.
     #[error("cannot {action} {path}: {source}")]
     File {
@@ -89,12 +104,14 @@ impl CommandError {
     /// How the program ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Manifest(_) | Self::Plan(_) | Self::UrlForSqlite { .. } => Exit::Usage,
+            Self::Manifest(_) | Self::Plan(_) | Self::UrlForSqlite { .. } | Self::WithinRun { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
             Self::Archive(_) | Self::Evidence { .. } | Self::Splice { .. } | Self::Stale { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,
-            Self::File { action: "write", .. } => Exit::Write,
-            Self::File { .. } | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => Exit::Other,
+            Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
+            Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {
+                Exit::Other
+            }
         }
     }
 }

@@ -41,6 +41,15 @@ fn heading(analysis: &Analysis, dialect: Dialect) -> String {
         Dialect::Terminal => facts.title.clone(),
         Dialect::Markdown => format!("**{}**", facts.title),
     };
+    let mut lines = vec![title, facts.question.clone()];
+    lines.extend(answer(analysis));
+    lines.push(measured(analysis));
+    lines.join(if dialect == Dialect::Markdown { "  \n" } else { "\n" })
+}
+
+/// What was measured, in one sentence.
+pub(super) fn measured(analysis: &Analysis) -> String {
+    let facts = &analysis.facts;
     let count = |is_control: bool| {
         let cells = analysis
             .cells
@@ -49,13 +58,10 @@ fn heading(analysis: &Analysis, dialect: Dialect) -> String {
         cells.fold((0, 0), |(pairs, forks), cell| (pairs + cell.pairs, forks + cell.forks))
     };
     let ((pairs, forks), (controls, _)) = (count(false), count(true));
-    let mut lines = vec![title, facts.question.clone()];
-    lines.extend(answer(analysis));
-    lines.push(format!(
+    format!(
         "Run {} on {}: {pairs} pairs in {forks} forks, and {controls} control pairs.",
         facts.run, facts.backend
-    ));
-    lines.join(if dialect == Dialect::Markdown { "  \n" } else { "\n" })
+    )
 }
 
 /// The primary figure in one sentence.

@@ -258,6 +258,9 @@ mod tests {
 
     #[test]
     fn text_can_not_break_out() {
-        assert_eq!(escaped("<a b='c'>\u{7}&\""), "&lt;a b=&#39;c&#39;&gt;\u{FFFD}&amp;&quot;");
+        assert_eq!(
+            escaped("<a b='c'>\u{7}&\""),
+            "&lt;a b=&#39;c&#39;&gt;\u{FFFD}&amp;&quot;"
+        );
     }
 }

@@ -43,9 +43,10 @@ fn ruler(analysis: &Analysis, cells: &[(&CellSummary, &Difference)]) -> Result<P
         told.join("; "),
         milliseconds(analysis.facts.debounce.0 as f64)
     );
-    let description = "Differences by size as bars on a logarithmic axis in ms, between the round trip to the backend and \
+    let description =
+        "Differences by size as bars on a logarithmic axis in ms, between the round trip to the backend and \
                        the budget."
-        .to_owned();
+            .to_owned();
     let size = (WIDE.0, AROUND + ROW * cells.len() as u32);
     let budget = millis(analysis.facts.debounce.0 as f64);
     let rows = cells.len() as f64;
@@ -74,15 +75,26 @@ fn ruler(analysis: &Analysis, cells: &[(&CellSummary, &Difference)]) -> Result<P
 /// E.g. `At 40 plans the difference is worth 21.19 round trips and takes 0.091 %`.
 fn sentence(cell: &CellSummary) -> String {
     let share = cell.budget_share.map(percent).unwrap_or_default();
-    let worth = cell.trips.map(|worth| format!("is worth {} round trips and ", trips(worth)));
-    format!("At {} plans {} {}takes {share}", cell.cell.plans, sides(cell), worth.unwrap_or_default())
+    let worth = cell
+        .trips
+        .map(|worth| format!("is worth {} round trips and ", trips(worth)));
+    format!(
+        "At {} plans {} {}takes {share}",
+        cell.cell.plans,
+        sides(cell),
+        worth.unwrap_or_default()
+    )
 }
 
 fn span(cells: &[(&CellSummary, &Difference)], budget: f64) -> Axis {
-    let smallest = cells.iter().flat_map(|(cell, difference)| [cell.distance, Some(difference.median.abs())]);
+    let smallest = cells
+        .iter()
+        .flat_map(|(cell, difference)| [cell.distance, Some(difference.median.abs())]);
     let low = smallest.flatten().filter(|nanos| *nanos > 0).min().unwrap_or(1);
     let low = millis(low as f64) / 1.5;
-    let largest = cells.iter().map(|(_, difference)| millis(difference.median.abs() as f64));
+    let largest = cells
+        .iter()
+        .map(|(_, difference)| millis(difference.median.abs() as f64));
     let high = largest.fold(budget, f64::max);
     Axis::over("ms", Scale::Logarithmic, low, high.max(low * 10.0), 6)
 }
@@ -90,7 +102,9 @@ fn span(cells: &[(&CellSummary, &Difference)], budget: f64) -> Axis {
 fn row(sheet: &mut Sheet<'_, '_>, y: f64, cell: &CellSummary, difference: &Difference) -> Drawn {
     let size = millis(difference.median.abs() as f64);
     let (start, _) = sheet.ends();
-    let start = cell.distance.map_or(start, |distance| millis(distance as f64).min(size));
+    let start = cell
+        .distance
+        .map_or(start, |distance| millis(distance as f64).min(size));
     sheet.field((start, y - 0.16), (size, y + 0.16), Ink::Difference, 0.9)?;
     if let Some(headline) = difference.headline() {
         let ends = [headline.low, headline.high].map(|end| millis(if difference.median < 0 { -end } else { end }));
@@ -98,12 +112,19 @@ fn row(sheet: &mut Sheet<'_, '_>, y: f64, cell: &CellSummary, difference: &Diffe
         sheet.line(&ends, 4, Ink::Text, 1.0)?;
     }
     for multiple in [1.0, 10.0, 100.0] {
-        let Some(at) = cell.distance.map(|distance| millis(distance as f64) * multiple) else { continue };
+        let Some(at) = cell.distance.map(|distance| millis(distance as f64) * multiple) else {
+            continue;
+        };
         if at <= sheet.ends().1 {
             sheet.line(&[(at, y - 0.3), (at, y + 0.3)], 4, Ink::Subject, 1.0)?;
         }
     }
-    sheet.words(format!("   {}", words(cell, difference)), (size, y + 0.3), HPos::Left, VPos::Center)
+    sheet.words(
+        format!("   {}", words(cell, difference)),
+        (size, y + 0.3),
+        HPos::Left,
+        VPos::Center,
+    )
 }
 
 fn words(cell: &CellSummary, difference: &Difference) -> String {

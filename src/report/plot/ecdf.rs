@@ -21,7 +21,11 @@ pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
 
 fn ecdf(seen: &Seen<'_>) -> Result<Plot, ReportError> {
     let cell = &seen.cell.cell;
-    let slower = seen.cell.difference.as_ref().map(|difference| percent(difference.slower_share));
+    let slower = seen
+        .cell
+        .difference
+        .as_ref()
+        .map(|difference| percent(difference.slower_share));
     let title = format!(
         "{}, {} takes longer than {} in {} of pairs.",
         seen.at(),
@@ -54,7 +58,13 @@ fn frame(seen: &Seen<'_>) -> Frame {
     }
     Frame {
         size: PANEL,
-        x: Axis::over("difference, ms", Scale::Linear, millis(low as f64), millis(high as f64), 5),
+        x: Axis::over(
+            "difference, ms",
+            Scale::Linear,
+            millis(low as f64),
+            millis(high as f64),
+            5,
+        ),
         y: Axis::marked("share of pairs, %", 0.0, 100.0, marks.to_vec()),
         legend,
         y_width: 50,

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use plotters::chart::ChartContext;
 use plotters::coord::Shift;
 use plotters::prelude::{
-    Cartesian2d, ChartBuilder, Circle, DashedLineSeries, DrawingArea, DrawingAreaErrorKind, IntoDrawingArea, PathElement, Rectangle, Text,
+    Cartesian2d, ChartBuilder, Circle, DashedLineSeries, DrawingArea, DrawingAreaErrorKind, IntoDrawingArea,
+    PathElement, Rectangle, Text,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, TRANSPARENT, TextStyle};
@@ -147,6 +148,8 @@ impl Sheet<'_, '_> {
     /// Words beside a point.
     pub fn words(&mut self, words: impl Into<String>, at: (f64, f64), side: HPos, height: VPos) -> Drawn {
         let style = text(Ink::Text).pos(Pos::new(side, height));
-        self.chart.plotting_area().draw(&Text::new(words.into(), self.at(at), style))
+        self.chart
+            .plotting_area()
+            .draw(&Text::new(words.into(), self.at(at), style))
     }
 }

@@ -27,7 +27,10 @@ fn order(seen: &Seen<'_>) -> Result<Plot, ReportError> {
     let unsteady = forks.iter().filter(|fork| fork.changes_after_warmup() > 0).count();
     let changes: usize = forks.iter().map(ForkPortrait::changes_after_warmup).sum();
     let seen_change = match changes {
-        0 => format!("in none of {} forks did a side's level change after the warm-up", forks.len()),
+        0 => format!(
+            "in none of {} forks did a side's level change after the warm-up",
+            forks.len()
+        ),
         _ => format!(
             "a side's level changed after the warm-up in {unsteady} of {} forks, {changes} times in all",
             forks.len()
@@ -65,7 +68,12 @@ fn both(fork: &ForkPortrait) -> [(&Series, Ink); 2] {
 
 /// From the shortest to the longest time, ms.
 fn range(forks: &[ForkPortrait]) -> (f64, f64) {
-    let buckets = || forks.iter().flat_map(|fork| both(fork).map(|(series, _)| &series.buckets)).flatten();
+    let buckets = || {
+        forks
+            .iter()
+            .flat_map(|fork| both(fork).map(|(series, _)| &series.buckets))
+            .flatten()
+    };
     let low = buckets().map(|bucket| bucket.low).min().unwrap_or(1);
     let high = buckets().map(|bucket| bucket.high).max().unwrap_or(1);
     (millis(low.max(1) as f64), millis(high.max(1) as f64))

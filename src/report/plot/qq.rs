@@ -15,9 +15,10 @@ pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     Ok(Gallery {
         name: "qq",
         heading: "Percentile against percentile",
-        reading: "The 1st to the 99th percentile of both sides' times, on logarithmic axes. On the diagonal both sides take \
+        reading:
+            "The 1st to the 99th percentile of both sides' times, on logarithmic axes. On the diagonal both sides take \
                   as long; a line beside it is a constant factor, and a bend is a tail of one side alone."
-            .to_owned(),
+                .to_owned(),
         plots: seen.iter().map(qq).collect::<Result<_, _>>()?,
     })
 }
@@ -46,7 +47,12 @@ fn qq(seen: &Seen<'_>) -> Result<Plot, ReportError> {
 }
 
 fn frame(seen: &Seen<'_>) -> Frame {
-    let times = || seen.portrait.quantiles.iter().flat_map(|pair| [pair.subject, pair.baseline]);
+    let times = || {
+        seen.portrait
+            .quantiles
+            .iter()
+            .flat_map(|pair| [pair.subject, pair.baseline])
+    };
     let low = millis(times().min().unwrap_or(1).max(1) as f64);
     let high = millis(times().max().unwrap_or(1).max(1) as f64);
     let axis = |side: &str| Axis::over(format!("{side}, ms"), Scale::Logarithmic, low, high, 5);

@@ -37,7 +37,11 @@ fn name(kind: &str, scaling: &Scaling) -> String {
 fn sizes(scaling: &Scaling) -> Axis {
     let last = f64::from(scaling.plans.last().copied().unwrap_or(1));
     let mut axis = Axis::over("plans", Scale::Linear, 0.0, last, 5);
-    axis.marks = scaling.plans.iter().map(|&plans| (f64::from(plans), plans.to_string())).collect();
+    axis.marks = scaling
+        .plans
+        .iter()
+        .map(|&plans| (f64::from(plans), plans.to_string()))
+        .collect();
     axis
 }
 
@@ -58,13 +62,23 @@ fn difference(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError
         let last = f64::from(scaling.plans.last().copied().unwrap_or(1));
         sheet.line(&[(0.0, line(0.0)), (last, line(last))], 3, Ink::Quiet, 1.0)?;
         for seen in seen {
-            let medians: Vec<f64> = seen.portrait.forks.iter().map(|fork| millis(fork.median as f64)).collect();
+            let medians: Vec<f64> = seen
+                .portrait
+                .forks
+                .iter()
+                .map(|fork| millis(fork.median as f64))
+                .collect();
             spread(sheet, (f64::from(seen.cell.cell.plans), last), &medians)?;
         }
         for seen in seen {
             let Some(told) = &seen.cell.difference else { continue };
             let headline = told.headline().map(|headline| headline.map(millis));
-            ring(sheet, f64::from(seen.cell.cell.plans), millis(told.median as f64), headline)?;
+            ring(
+                sheet,
+                f64::from(seen.cell.cell.plans),
+                millis(told.median as f64),
+                headline,
+            )?;
         }
         Ok(())
     });
@@ -75,8 +89,16 @@ fn penalties(scaling: &Scaling, seen: &[&Seen<'_>], fixed: f64) -> Axis {
     let mut values = vec![fixed];
     for seen in seen {
         values.extend(seen.portrait.forks.iter().map(|fork| millis(fork.median as f64)));
-        let headline = seen.cell.difference.as_ref().and_then(|difference| difference.headline());
-        values.extend(headline.into_iter().flat_map(|headline| [millis(headline.low), millis(headline.high)]));
+        let headline = seen
+            .cell
+            .difference
+            .as_ref()
+            .and_then(|difference| difference.headline());
+        values.extend(
+            headline
+                .into_iter()
+                .flat_map(|headline| [millis(headline.low), millis(headline.high)]),
+        );
     }
     let (low, high) = ends(&values);
     Axis::over(
@@ -92,7 +114,11 @@ fn ratio(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
     let ratios: Vec<(f64, f64, Option<Interval>)> = (seen.iter())
         .filter_map(|seen| {
             let difference = seen.cell.difference.as_ref()?;
-            Some((f64::from(seen.cell.cell.plans), difference.ratio?, difference.ratio_interval))
+            Some((
+                f64::from(seen.cell.cell.plans),
+                difference.ratio?,
+                difference.ratio_interval,
+            ))
         })
         .collect();
     let told: Vec<String> = (ratios.iter())
@@ -121,7 +147,9 @@ fn ratio(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
     let drawn = frame.draw(|sheet| {
         let last = f64::from(scaling.plans.last().copied().unwrap_or(1));
         sheet.line(&[(0.0, 1.0), (last, 1.0)], 2, Ink::Quiet, 1.0)?;
-        ratios.iter().try_for_each(|(plans, value, interval)| ring(sheet, *plans, *value, *interval))
+        ratios
+            .iter()
+            .try_for_each(|(plans, value, interval)| ring(sheet, *plans, *value, *interval))
     });
     plot(name("ratio", scaling), PANEL, (title, description), drawn)
 }

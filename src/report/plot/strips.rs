@@ -4,7 +4,7 @@
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, PANEL, Plot, ReportError, Seen, beyond, between, millis, plot};
+use super::{Gallery, PANEL, Plot, ReportError, Seen, between, beyond, millis, plot};
 use crate::analysis::ForkPortrait;
 use crate::report::format::interval;
 
@@ -15,18 +15,26 @@ pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     Ok(Gallery {
         name: "strips",
         heading: "Differences, fork by fork",
-        reading: "A dot is a pair, and left to right within a fork is the order in which pairs ran. The heavy bar is the \
+        reading:
+            "A dot is a pair, and left to right within a fork is the order in which pairs ran. The heavy bar is the \
                   fork's median, the box its quartiles, and the band across is the 95 % interval over forks."
-            .to_owned(),
+                .to_owned(),
         plots: seen.iter().map(strips).collect::<Result<_, _>>()?,
     })
 }
 
 fn strips(seen: &Seen<'_>) -> Result<Plot, ReportError> {
     let (low, high) = seen.portrait.fork_medians;
-    let headline = seen.cell.difference.as_ref().and_then(|difference| difference.headline());
+    let headline = seen
+        .cell
+        .difference
+        .as_ref()
+        .and_then(|difference| difference.headline());
     let within = headline.map(|headline| {
-        format!("; the 95 % interval over forks is {} ms", interval(headline.low, headline.high))
+        format!(
+            "; the 95 % interval over forks is {} ms",
+            interval(headline.low, headline.high)
+        )
     });
     let title = format!(
         "{}, the forks' medians of {} {}{}.",
@@ -35,7 +43,13 @@ fn strips(seen: &Seen<'_>) -> Result<Plot, ReportError> {
         between(low as f64, high as f64),
         within.unwrap_or_default()
     );
-    let every = seen.portrait.forks.iter().map(|fork| fork.differences.every).max().unwrap_or(1);
+    let every = seen
+        .portrait
+        .forks
+        .iter()
+        .map(|fork| fork.differences.every)
+        .max()
+        .unwrap_or(1);
     let thinned = match every {
         1 => String::new(),
         every => format!(" One pair in {every} is drawn."),
@@ -60,8 +74,17 @@ fn frame(seen: &Seen<'_>) -> Frame {
     Frame {
         size: PANEL,
         x: Axis::marked("fork", 0.0, forks.len() as f64, marks),
-        y: Axis::over("difference, ms", Scale::Linear, millis(window.low as f64), millis(window.high as f64), 5),
-        legend: vec![(Ink::Difference, format!("{} at {} plans", seen.sides(), seen.cell.cell.plans))],
+        y: Axis::over(
+            "difference, ms",
+            Scale::Linear,
+            millis(window.low as f64),
+            millis(window.high as f64),
+            5,
+        ),
+        legend: vec![(
+            Ink::Difference,
+            format!("{} at {} plans", seen.sides(), seen.cell.cell.plans),
+        )],
         y_width: 62,
     }
 }
@@ -69,7 +92,12 @@ fn frame(seen: &Seen<'_>) -> Frame {
 fn paint(sheet: &mut Sheet<'_, '_>, seen: &Seen<'_>) -> Drawn {
     let forks = &seen.portrait.forks;
     let width = forks.len() as f64;
-    if let Some(headline) = seen.cell.difference.as_ref().and_then(|difference| difference.headline()) {
+    if let Some(headline) = seen
+        .cell
+        .difference
+        .as_ref()
+        .and_then(|difference| difference.headline())
+    {
         let (low, high) = (millis(headline.low), millis(headline.high));
         sheet.field((0.0, low), (width, high), Ink::Interval, 0.12)?;
     }

@@ -66,14 +66,23 @@ mod tests {
         assert_eq!(labels(&linear(-0.013, 0.042, 5)), ["0", "0.02", "0.04"]);
         assert_eq!(labels(&linear(0.3, 2.81, 5)), ["1", "2"]);
         assert_eq!(labels(&linear(-12.0, 31.0, 4)), ["0", "20"]);
-        assert_eq!(labels(&logarithmic(0.07, 12.0, 5)), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
-        assert_eq!(labels(&logarithmic(0.001, 900.0, 5)), ["0.001", "0.01", "0.1", "1", "10", "100"]);
+        assert_eq!(
+            labels(&logarithmic(0.07, 12.0, 5)),
+            ["0.1", "0.2", "0.5", "1", "2", "5", "10"]
+        );
+        assert_eq!(
+            labels(&logarithmic(0.001, 900.0, 5)),
+            ["0.001", "0.01", "0.1", "1", "10", "100"]
+        );
         assert_eq!(labels(&logarithmic(0.28, 0.44, 4)), ["0.3", "0.35", "0.4"]);
         assert_eq!(labels(&linear(3.0, 3.0, 4)), ["3"]);
     }
 
     #[test]
     fn marks_are_told_in_few_digits() {
-        assert_eq!(labels(&[-0.25, 0.000_1, 1_500.0, 40.0]), ["−0.25", "0.0001", "1500", "40"]);
+        assert_eq!(
+            labels(&[-0.25, 0.000_1, 1_500.0, 40.0]),
+            ["−0.25", "0.0001", "1500", "40"]
+        );
     }
 }
