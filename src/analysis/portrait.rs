@@ -16,12 +16,12 @@ const MARKS_OF_FORK: (usize, usize) = (40, 400);
 /// Most steps of a cell's and of a fork's distribution function.
 const STEPS: (usize, usize) = (200, 60);
 /// Parts of a histogram.
-const BINS: usize = 40;
+const BINS: usize = 32;
 
 /// A cell that has pairs that count. Times in ns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Portrait {
-    /// Where the bulk of its differences lies, with the headline interval.
+    /// Where the bulk of its differences lies, with every fork's quartiles and the headline interval.
     pub window: Window,
     /// How many differences lie in each equal part of the window.
     pub histogram: Vec<usize>,
@@ -107,7 +107,10 @@ fn portrait(cell: &CellSample, headline: Option<Interval>, cells: &[CellSample],
         .collect();
     let medians = || forks.iter().map(|fork| fork.median);
     let fork_medians = (medians().min()?, medians().max()?);
-    let mut window = curves::window(&differences)?.including(fork_medians.0, fork_medians.1, &differences);
+    let mut window = curves::window(&differences)?;
+    for fork in &forks {
+        window = window.including(fork.quartiles.0, fork.quartiles.1, &differences);
+    }
     if let Some(Interval { low, high }) = headline {
         window = window.including(low.floor() as i64, high.ceil() as i64, &differences);
     }

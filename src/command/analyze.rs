@@ -1,7 +1,9 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use terminal_size::terminal_size_of;
 
 use super::{CommandError, print};
 use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
@@ -21,7 +23,11 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     if let Some(file) = &args.check {
         return check(file);
     }
-    print(&tell(&args.runs, args.format, args.resample)?)?;
+    let text = match (args.runs.as_slice(), args.format) {
+        ([run], Format::Table) if is_wide_terminal() => tell_with_shapes(run, args.resample)?,
+        (runs, format) => tell(runs, format, args.resample)?,
+    };
+    print(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -72,6 +78,19 @@ pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), Comma
         source,
     })?;
     Ok((archive, evidence))
+}
+
+/// Whether standard output is a terminal that has room for a histogram. Piped text is the same for everyone.
+fn is_wide_terminal() -> bool {
+    let size = terminal_size_of(io::stdout());
+    size.is_some_and(|(width, _)| usize::from(width.0) >= report::COLUMNS_MIN)
+}
+
+fn tell_with_shapes(run: &Path, resample: bool) -> Result<String, CommandError> {
+    let (_, evidence) = evidence_of(run)?;
+    let analysis = analysis::analyze(&evidence, resample);
+    let portraits = analysis::portraits(&evidence, &analysis);
+    Ok(report::tables(&analysis, Dialect::Terminal) + &report::histograms(&analysis, &portraits))
 }
 
 fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {

@@ -72,13 +72,14 @@ struct Pictures<'a> {
     name: &'a str,
     heading: &'a str,
     reading: &'a str,
-    pictures: Vec<Picture<'a>>,
+    plots: Vec<Picture<'a>>,
 }
 
 #[derive(Serialize)]
 struct Picture<'a> {
     name: &'a str,
-    title: &'a str,
+    title: String,
+    note: &'a str,
     is_wide: bool,
     svg: String,
 }
@@ -116,7 +117,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         title: &analysis.facts.title,
         question: &analysis.facts.question,
         prose: paragraphs(setting(settings, "manifest", "analysis").unwrap_or_default()),
-        answer: run::answer(analysis),
+        answer: run::answer(analysis).map(|answer| bound(&answer)),
         measured: run::measured(analysis),
         started: setting(settings, "run", "started"),
         is_finished: analysis.facts.state == State::Finished,
@@ -124,8 +125,12 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         findings: findings.into_iter().map(finding).collect(),
         differences: run::difference_grid(analysis).html(),
         sides: run::sides_grid(analysis).html(),
-        growth: analysis.scaling.iter().map(run::growth).collect(),
-        legend: run::legend(analysis),
+        growth: analysis
+            .scaling
+            .iter()
+            .map(|scaling| bound(&run::growth(scaling)))
+            .collect(),
+        legend: bound(&run::legend(analysis)),
         galleries: galleries.iter().map(pictures).collect(),
         facts: surroundings::chosen(facts, changed).html(),
         all_facts: surroundings::all(facts).html(),
@@ -150,6 +155,11 @@ fn paragraphs(text: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Keeps a number and its unit on one line.
+fn bound(text: &str) -> String {
+    text.replace(" %", "\u{a0}%").replace(" ms", "\u{a0}ms")
+}
+
 fn finding(warning: &Warning) -> Finding<'_> {
     Finding {
         code: warning.code,
@@ -159,17 +169,17 @@ fn finding(warning: &Warning) -> Finding<'_> {
 }
 
 fn pictures(gallery: &Gallery) -> Pictures<'_> {
-    let picture = |plot: &'_ crate::report::Plot| plot.inline();
     Pictures {
         name: gallery.name,
         heading: gallery.heading,
         reading: &gallery.reading,
-        pictures: (gallery.plots.iter())
+        plots: (gallery.plots.iter())
             .map(|plot| Picture {
                 name: &plot.name,
-                title: &plot.title,
+                title: bound(&plot.title),
+                note: &plot.note,
                 is_wide: plot.is_wide(),
-                svg: picture(plot),
+                svg: plot.inline(),
             })
             .collect(),
     }

@@ -58,8 +58,9 @@ pub(super) fn all(facts: &[FactRow]) -> Grid {
 fn grid(facts: &[FactRow], is_wanted: impl Fn(&str) -> bool) -> Grid {
     let mut grid = Grid::new(&["fact", "start", "end"], 3);
     for name in names(facts).into_iter().filter(|name| is_wanted(name)) {
-        let values = [When::Start, When::End].map(|when| value(facts, &name, when, CHARS_MAX));
-        grid.row([name].into_iter().chain(values).collect());
+        let [start, end] = [When::Start, When::End].map(|when| value(facts, &name, when, CHARS_MAX));
+        let end = if end == start { "the same".to_owned() } else { end };
+        grid.row(vec![name, start, end]);
     }
     grid
 }
@@ -85,8 +86,12 @@ fn value(facts: &[FactRow], name: &str, when: When, longest: usize) -> String {
     let Some(value) = &fact.value else {
         return format!("({})", fact.status.as_str());
     };
-    let unit = fact.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
-    let told = format!("{value}{unit}");
+    let told = match fact.unit.as_deref() {
+        None => value.clone(),
+        // PostgreSQL counts some settings in units such as 8kB.
+        Some(unit) if unit.starts_with(|letter: char| letter.is_ascii_digit()) => format!("{value} × {unit}"),
+        Some(unit) => format!("{value} {unit}"),
+    };
     if told.chars().count() <= longest {
         return told;
     }

@@ -3,7 +3,7 @@
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, PANEL, Plot, ReportError, Seen, millis, plot};
+use super::{Gallery, PANEL, Plot, ReportError, Seen, Words, millis, plot};
 use crate::analysis::Step;
 use crate::report::format::percent;
 
@@ -43,7 +43,16 @@ fn ecdf(seen: &Seen<'_>) -> Result<Plot, ReportError> {
         seen.cell.pairs
     );
     let drawn = frame(seen).draw(|sheet| paint(sheet, seen));
-    plot(seen.name("ecdf"), PANEL, (title, description), drawn)
+    plot(
+        seen.name("ecdf"),
+        PANEL,
+        Words {
+            title,
+            description,
+            ..Words::default()
+        },
+        drawn,
+    )
 }
 
 fn frame(seen: &Seen<'_>) -> Frame {
@@ -75,10 +84,10 @@ fn paint(sheet: &mut Sheet<'_, '_>, seen: &Seen<'_>) -> Drawn {
     let ends = sheet.ends();
     sheet.line(&[(0.0, 0.0), (0.0, 100.0)], 2, Ink::Quiet, 1.0)?;
     for fork in &seen.portrait.forks {
-        sheet.line(&stairs(&fork.distribution, ends), 1, Ink::Difference, 0.6)?;
+        sheet.line(&stairs(&fork.distribution, ends), 2, Ink::Difference, 0.6)?;
     }
     if let Some(control) = &seen.portrait.control {
-        sheet.dashed(&stairs(&control.distribution, ends), Ink::Control)?;
+        sheet.dashed(&stairs(&control.distribution, ends), 4, Ink::Control)?;
     }
     sheet.line(&stairs(&seen.portrait.distribution, ends), 5, Ink::Difference, 1.0)
 }

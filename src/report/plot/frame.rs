@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use plotters::chart::ChartContext;
 use plotters::coord::Shift;
 use plotters::prelude::{
-    Cartesian2d, ChartBuilder, Circle, DashedLineSeries, DrawingArea, DrawingAreaErrorKind, IntoDrawingArea,
-    PathElement, Rectangle, Text,
+    Cartesian2d, ChartBuilder, Circle, DashedLineSeries, DrawingArea, DrawingAreaErrorKind, EmptyElement,
+    IntoDrawingArea, PathElement, Rectangle, Text,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, TRANSPARENT, TextStyle};
@@ -49,7 +49,7 @@ impl Frame {
                 .margin_top(LEGEND_HEIGHT)
                 .margin_right(12 * SCALE)
                 .margin_left(2 * SCALE)
-                .x_label_area_size(46 * SCALE)
+                .x_label_area_size(40 * SCALE)
                 .y_label_area_size(self.y_width * SCALE)
                 .build_cartesian_2d(self.x.clone(), self.y.clone())?;
             let quiet = text(Ink::Quiet);
@@ -122,13 +122,13 @@ impl Sheet<'_, '_> {
 
     /// A dashed line between two points.
     pub fn dashes(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) -> Drawn {
-        self.dashed(&[from, to], ink)
+        self.dashed(&[from, to], 2, ink)
     }
 
-    /// A dashed line through points.
-    pub fn dashed(&mut self, points: &[(f64, f64)], ink: Ink) -> Drawn {
+    /// A dashed line through points, with a width in half pixels.
+    pub fn dashed(&mut self, points: &[(f64, f64)], width: u32, ink: Ink) -> Drawn {
         let points: Vec<(f64, f64)> = points.iter().map(|&point| self.at(point)).collect();
-        let (dash, style) = (5 * SCALE, ink.colour().stroke_width(2 * SCALE));
+        let (dash, style) = (4 * SCALE, ink.colour().stroke_width(width));
         self.chart
             .draw_series(DashedLineSeries::new(points, dash, dash, style))?;
         Ok(())
@@ -145,11 +145,12 @@ impl Sheet<'_, '_> {
         self.chart.plotting_area().draw(&field)
     }
 
-    /// Words beside a point.
-    pub fn words(&mut self, words: impl Into<String>, at: (f64, f64), side: HPos, height: VPos) -> Drawn {
-        let style = text(Ink::Text).pos(Pos::new(side, height));
-        self.chart
-            .plotting_area()
-            .draw(&Text::new(words.into(), self.at(at), style))
+    /// Words beside a point, so many pixels to the right and down.
+    pub fn words(&mut self, words: impl Into<String>, at: (f64, f64), (right, down): (i32, i32)) -> Drawn {
+        let side = if right < 0 { HPos::Right } else { HPos::Left };
+        let style = text(Ink::Text).pos(Pos::new(side, VPos::Center));
+        let aside = (right * SCALE as i32, down * SCALE as i32);
+        let words = EmptyElement::at(self.at(at)) + Text::new(words.into(), aside, style);
+        self.chart.plotting_area().draw(&words)
     }
 }

@@ -17,7 +17,7 @@ mod ticks;
 
 use super::error::ReportError;
 use super::format::milliseconds;
-use crate::analysis::{Analysis, CellSummary, Portrait};
+use crate::analysis::{Analysis, CellSummary, Difference, Interval, Portrait, Window};
 
 pub(super) use canvas::escaped;
 pub(super) use ink::style_sheet;
@@ -29,6 +29,8 @@ pub struct Plot {
     pub name: String,
     /// What is seen.
     pub title: String,
+    /// What it leaves out; empty where it shows everything.
+    pub note: String,
     /// How to read it, for those who can't see it.
     pub description: String,
     size: (u32, u32),
@@ -76,7 +78,7 @@ impl Plot {
              height=\"{height}\" viewBox=\"0 0 {units_wide} {units_high}\">\n<title id=\"{name}-title\">{}</title>\n\
              <desc id=\"{name}-desc\">{}</desc>\n{sheet}{}</svg>",
             escaped(&self.title),
-            escaped(&self.description),
+            escaped(format!("{} {}", self.description, self.note).trim_end()),
             self.elements
         )
     }
@@ -85,7 +87,7 @@ impl Plot {
 /// Width and height of a plot that stands beside others, in pixels.
 const PANEL: (u32, u32) = (370, 290);
 /// The same of one that has a row for itself.
-const WIDE: (u32, u32) = (780, 260);
+const WIDE: (u32, u32) = (1070, 270);
 
 /// A cell that answers the question, with what it looks like.
 #[derive(Clone, Copy)]
@@ -104,6 +106,10 @@ impl Seen<'_> {
     /// E.g. `At 40 plans`.
     fn at(&self) -> String {
         format!("At {} plans", self.cell.cell.plans)
+    }
+
+    fn headline(&self) -> Option<Interval> {
+        self.cell.difference.as_ref().and_then(Difference::headline)
     }
 
     /// E.g. `rollback − copy`.
@@ -147,17 +153,25 @@ pub fn galleries(analysis: &Analysis, portraits: &[Option<Portrait>]) -> Result<
     Ok(galleries)
 }
 
-fn plot(
-    name: String,
-    size: (u32, u32),
-    told: (String, String),
-    drawn: Result<String, frame::Fault>,
-) -> Result<Plot, ReportError> {
-    let (title, description) = told;
+/// What is said about a plot.
+#[derive(Default)]
+struct Words {
+    title: String,
+    note: String,
+    description: String,
+}
+
+fn plot(name: String, size: (u32, u32), told: Words, drawn: Result<String, frame::Fault>) -> Result<Plot, ReportError> {
+    let Words {
+        title,
+        note,
+        description,
+    } = told;
     match drawn {
         Ok(elements) => Ok(Plot {
             name,
             title,
+            note,
             description,
             size,
             elements,
@@ -184,9 +198,9 @@ fn between(low: f64, high: f64) -> String {
 }
 
 /// How many marks lie beyond a window, as a sentence, or nothing.
-fn beyond(window: crate::analysis::Window, pairs: usize) -> String {
+fn beyond(window: Window, pairs: usize) -> String {
     match window.below + window.above {
         0 => String::new(),
-        outside => format!(" {outside} of {pairs} pairs lie beyond the axis and are drawn at its ends."),
+        outside => format!("{outside} of {pairs} pairs lie beyond the axis."),
     }
 }

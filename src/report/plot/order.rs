@@ -1,11 +1,9 @@
 //! Run order: both sides' times as they came, so that warm-up, drift and changes of level are seen.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, Plot, ReportError, Seen, WIDE, millis, plot};
+use super::{Gallery, Plot, ReportError, Seen, WIDE, Words, millis, plot};
 use crate::analysis::{ForkPortrait, Series};
 
 /// Part of a fork's stretch of the axis that its pairs take.
@@ -37,12 +35,12 @@ fn order(seen: &Seen<'_>) -> Result<Plot, ReportError> {
         ),
     };
     let title = format!("{}, {seen_change}.", seen.at());
-    let summed_up = match bucket_length(forks) {
+    let note = match bucket_length(forks) {
         1 => String::new(),
-        length => format!(" A point is the median of up to {length} times in a row, a line their range."),
+        length => format!("A point is the median of up to {length} times in a row, a line their range."),
     };
     let description = format!(
-        "Run-order plot of the times of {} and {} in ms, with {} forks beside each other.{summed_up}",
+        "Run-order plot of the times of {} and {} in ms, with {} forks beside each other.",
         seen.cell.cell.subject,
         seen.cell.cell.baseline,
         forks.len()
@@ -54,7 +52,16 @@ fn order(seen: &Seen<'_>) -> Result<Plot, ReportError> {
             .enumerate()
             .try_for_each(|(place, fork)| paint(sheet, place as f64, fork, (low, high)))
     });
-    plot(seen.name("order"), WIDE, (title, description), drawn)
+    plot(
+        seen.name("order"),
+        WIDE,
+        Words {
+            title,
+            note,
+            description,
+        },
+        drawn,
+    )
 }
 
 fn bucket_length(forks: &[ForkPortrait]) -> usize {
@@ -121,7 +128,7 @@ fn paint(sheet: &mut Sheet<'_, '_>, left: f64, fork: &ForkPortrait, (low, high):
         }
     }
     if fork.differences.values.is_empty() {
-        sheet.words("no pair counts", (left, high), HPos::Left, VPos::Top)?;
+        sheet.words("no pair counts", (left, high), (4, 8))?;
     }
     Ok(())
 }

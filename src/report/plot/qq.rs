@@ -1,11 +1,9 @@
 //! Percentile against percentile: where in the distribution the two sides part.
 
-use plotters::style::text_anchor::{HPos, VPos};
-
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, PANEL, Plot, ReportError, Seen, millis, plot};
+use super::{Gallery, PANEL, Plot, ReportError, Seen, Words, millis, plot};
 use crate::analysis::QuantilePair;
 
 /// Percentiles that are named.
@@ -43,7 +41,16 @@ fn qq(seen: &Seen<'_>) -> Result<Plot, ReportError> {
         cell.subject, cell.baseline
     );
     let drawn = frame(seen).draw(|sheet| paint(sheet, quantiles));
-    plot(seen.name("qq"), PANEL, (title, description), drawn)
+    plot(
+        seen.name("qq"),
+        PANEL,
+        Words {
+            title,
+            description,
+            ..Words::default()
+        },
+        drawn,
+    )
 }
 
 fn frame(seen: &Seen<'_>) -> Frame {
@@ -75,13 +82,8 @@ fn paint(sheet: &mut Sheet<'_, '_>, quantiles: &[QuantilePair]) -> Drawn {
     for pair in quantiles.iter().filter(|pair| NAMED.contains(&pair.percent)) {
         sheet.ring(at(pair), 10, Ink::Text)?;
         let on_the_right = pair.baseline.max(1) as f64 / 1e6 > (low * high).sqrt();
-        let side = if on_the_right { HPos::Right } else { HPos::Left };
-        let words = if on_the_right {
-            format!("p{}   ", pair.percent)
-        } else {
-            format!("   p{}", pair.percent)
-        };
-        sheet.words(words, at(pair), side, VPos::Center)?;
+        let aside = if on_the_right { -9 } else { 9 };
+        sheet.words(format!("p{}", pair.percent), at(pair), (aside, 0))?;
     }
     Ok(())
 }

@@ -3,12 +3,14 @@
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, PANEL, Plot, ReportError, Seen, millis, plot, slug};
+use super::{Gallery, PANEL, Plot, ReportError, Seen, Words, millis, plot, slug};
 use crate::analysis::{Analysis, Interval, Scaling};
 use crate::report::run::growth;
 
 /// Part of the axis over which a cell's forks are spread.
 const SPREAD: f64 = 0.03;
+/// Part of the axis that lies between two of its marks at least.
+const MARKS_APART: f64 = 0.07;
 
 pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     let mut plots = Vec::new();
@@ -37,11 +39,13 @@ fn name(kind: &str, scaling: &Scaling) -> String {
 fn sizes(scaling: &Scaling) -> Axis {
     let last = f64::from(scaling.plans.last().copied().unwrap_or(1));
     let mut axis = Axis::over("plans", Scale::Linear, 0.0, last, 5);
-    axis.marks = scaling
-        .plans
-        .iter()
-        .map(|&plans| (f64::from(plans), plans.to_string()))
-        .collect();
+    axis.marks = Vec::new();
+    for plans in [0].iter().chain(&scaling.plans).map(|&plans| f64::from(plans)) {
+        let previous = axis.marks.last().map_or(f64::NEG_INFINITY, |mark| mark.0);
+        if plans - previous > MARKS_APART * last {
+            axis.marks.push((plans, plans.to_string()));
+        }
+    }
     axis
 }
 
@@ -82,18 +86,23 @@ fn difference(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError
         }
         Ok(())
     });
-    plot(name("scaling", scaling), PANEL, (growth(scaling), description), drawn)
+    plot(
+        name("scaling", scaling),
+        PANEL,
+        Words {
+            title: growth(scaling),
+            description,
+            ..Words::default()
+        },
+        drawn,
+    )
 }
 
 fn penalties(scaling: &Scaling, seen: &[&Seen<'_>], fixed: f64) -> Axis {
     let mut values = vec![fixed];
     for seen in seen {
         values.extend(seen.portrait.forks.iter().map(|fork| millis(fork.median as f64)));
-        let headline = seen
-            .cell
-            .difference
-            .as_ref()
-            .and_then(|difference| difference.headline());
+        let headline = seen.headline();
         values.extend(
             headline
                 .into_iter()
@@ -151,7 +160,16 @@ fn ratio(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
             .iter()
             .try_for_each(|(plans, value, interval)| ring(sheet, *plans, *value, *interval))
     });
-    plot(name("ratio", scaling), PANEL, (title, description), drawn)
+    plot(
+        name("ratio", scaling),
+        PANEL,
+        Words {
+            title,
+            description,
+            ..Words::default()
+        },
+        drawn,
+    )
 }
 
 fn ends(values: &[f64]) -> (f64, f64) {

@@ -4,7 +4,7 @@
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, PANEL, Plot, ReportError, Seen, between, beyond, millis, plot};
+use super::{Gallery, PANEL, Plot, ReportError, Seen, Words, between, beyond, millis, plot};
 use crate::analysis::ForkPortrait;
 use crate::report::format::interval;
 
@@ -25,11 +25,7 @@ pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
 
 fn strips(seen: &Seen<'_>) -> Result<Plot, ReportError> {
     let (low, high) = seen.portrait.fork_medians;
-    let headline = seen
-        .cell
-        .difference
-        .as_ref()
-        .and_then(|difference| difference.headline());
+    let headline = seen.headline();
     let within = headline.map(|headline| {
         format!(
             "; the 95 % interval over forks is {} ms",
@@ -54,14 +50,24 @@ fn strips(seen: &Seen<'_>) -> Result<Plot, ReportError> {
         1 => String::new(),
         every => format!(" One pair in {every} is drawn."),
     };
+    let note = format!("{}{thinned}", beyond(seen.portrait.window, seen.cell.pairs));
+    let note = note.trim_start().to_owned();
     let description = format!(
-        "Strip plot with {} forks beside each other; the vertical axis is {} in ms.{}{thinned}",
+        "Strip plot with {} forks beside each other; the vertical axis is {} in ms.",
         seen.portrait.forks.len(),
-        seen.sides(),
-        beyond(seen.portrait.window, seen.cell.pairs)
+        seen.sides()
     );
     let drawn = frame(seen).draw(|sheet| paint(sheet, seen));
-    plot(seen.name("strips"), PANEL, (title, description), drawn)
+    plot(
+        seen.name("strips"),
+        PANEL,
+        Words {
+            title,
+            note,
+            description,
+        },
+        drawn,
+    )
 }
 
 fn frame(seen: &Seen<'_>) -> Frame {
@@ -92,12 +98,7 @@ fn frame(seen: &Seen<'_>) -> Frame {
 fn paint(sheet: &mut Sheet<'_, '_>, seen: &Seen<'_>) -> Drawn {
     let forks = &seen.portrait.forks;
     let width = forks.len() as f64;
-    if let Some(headline) = seen
-        .cell
-        .difference
-        .as_ref()
-        .and_then(|difference| difference.headline())
-    {
+    if let Some(headline) = seen.headline() {
         let (low, high) = (millis(headline.low), millis(headline.high));
         sheet.field((0.0, low), (width, high), Ink::Interval, 0.12)?;
     }

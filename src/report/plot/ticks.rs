@@ -8,12 +8,14 @@ pub(super) fn linear(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     }
     let rough = span / wanted as f64;
     let decade = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|factor| factor * decade)
+    let ends = |step: f64| ((low / step).ceil() as i64, (high / step).floor() as i64);
+    let surplus = |step: f64| (ends(step).1 - ends(step).0 + 1).abs_diff(wanted as i64);
+    let steps = [0.5, 1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
+    let step = steps
         .into_iter()
-        .find(|step| *step >= rough)
+        .min_by_key(|step| surplus(*step))
         .unwrap_or(10.0 * decade);
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    let (first, last) = ends(step);
     (first..=last).map(|place| place as f64 * step).collect()
 }
 
