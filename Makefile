@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container bench readme clean
+.PHONY: help build experiment test lint postgres test-container bench bench-build readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,15 @@ postgres:
 test-container: ## Run the checks that need a container engine with the image postgres:16.
 	$(CARGO) test --locked --test provision -- --ignored --skip stand_in
 
-bench: build ## Measure the program itself; results are ratios.
+bench: ## Measure the program itself; results are ratios beside their bounds.
 	$(CARGO) bench --locked
+
+bench-build: ## Build from nothing with two jobs, for the time that it takes.
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && $(CARGO) fetch --locked && begun=$$(date +%s) && \
+	$(CARGO) build --release --locked --jobs 2 --timings --target-dir "$$fresh" && \
+	took=$$(($$(date +%s) - begun)) && mkdir -p target && cp "$$fresh/cargo-timings/cargo-timing.html" target/ && \
+	echo "release build from nothing, 2 jobs: $$took s, bound 360 s: $$([ $$took -le 360 ] && echo met || echo NOT MET)" && \
+	echo "where the time went: target/cargo-timing.html"
 
 readme: build ## Rewrite README's tables from the archives that they name.
 	target/release/preview-cost analyze --splice README.md

@@ -2,7 +2,8 @@
 //!
 //! The bound speaks of the measured phase without the answers' digests, at 4 500 pairs. The file also holds warm-up
 //! rows and its own description, so two figures are told: all bytes but the digests' over all rows, and the same bytes
-//! over the measured rows alone. The second is the stricter one and has the verdict.
+//! over the measured rows alone, as if the warm-up had cost nothing to keep. The second can't be met with 80 warm-up
+//! rows to 300 unless a row takes 9.5 bytes.
 
 mod support;
 
@@ -52,21 +53,22 @@ fn measure(name: &str) -> Outcome {
     line("row groups", &reader.metadata().num_row_groups().to_string());
     line("the file's own description", &format!("{} B", whole - columns));
     line("whole file", &format!("{whole} B"));
+    line("digests, over all rows", &format!("{:.2} B", digests / rows));
+    let (any, each) = (kept / rows, kept / measured);
     line(
         &format!("all but digests, over all {rows} rows"),
-        &format!("{:.2} B", kept / rows),
+        &format!("{any:.2} B"),
     );
-    line(
-        &format!("columns alone but digests, over all {rows} rows"),
-        &format!("{:.2} B", (columns - digests) / rows),
-    );
-    line("digests, over all rows", &format!("{:.2} B", digests / rows));
-    let each = kept / measured;
     line(
         &format!("all but digests, over {measured} measured rows"),
         &format!("{each:.2} B"),
     );
-    verdict("bytes a measured row / 12", each / BOUND_BYTES, 1.0);
+    verdict("bytes a row / 12", any / BOUND_BYTES, 1.0);
+    verdict(
+        "bytes a measured row, warm-up charged to it / 12",
+        each / BOUND_BYTES,
+        1.0,
+    );
     Ok(())
 }
 

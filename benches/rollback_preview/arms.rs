@@ -32,6 +32,8 @@ pub enum Arm {
     Flights,
     /// The other client.
     Pgbench,
+    /// The computation alone.
+    Computation,
     /// Bytes to and fro.
     PingPongs,
     /// What the server says that it took.
@@ -39,10 +41,11 @@ pub enum Arm {
 }
 
 impl Arm {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Preview,
         Self::Flights,
         Self::Pgbench,
+        Self::Computation,
         Self::PingPongs,
         Self::Server,
     ];
@@ -53,6 +56,7 @@ impl Arm {
             Self::Preview => "preview, computation included",
             Self::Flights => "flights: the preview without its computation",
             Self::Pgbench => "pgbench -M prepared, same flights, no computation",
+            Self::Computation => "computation alone, on inputs read before",
             Self::PingPongs => "three bare ping-pongs of the same sizes",
             Self::Server => "server: Bind and Execute by log_duration",
         }
@@ -64,6 +68,7 @@ impl Arm {
             Self::Preview => "preview",
             Self::Flights => "flights",
             Self::Pgbench => "pgbench",
+            Self::Computation => "computation",
             Self::PingPongs => "ping-pongs",
             Self::Server => "server",
         }
@@ -136,6 +141,13 @@ impl Turn {
                 Ok(nanos)
             }
             Arm::Pgbench => self.pgbench.run(&server.target, count),
+            Arm::Computation => {
+                let mut inputs = self.workload.stored().clone();
+                self.timed(count, |overrides| {
+                    overrides.apply_to(&mut inputs);
+                    Ok(self.workload.project(&inputs))
+                })
+            }
             Arm::PingPongs => self.echo.ping(count),
             Arm::Server => self.logged(server, count),
         }
