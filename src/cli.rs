@@ -28,6 +28,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Print a run's figures from its archive alone; several runs stand side by side.
     Analyze(AnalyzeArgs),
+    /// Hold runs against each other: what differs around them, then cell by cell.
+    Compare(CompareArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -99,6 +101,27 @@ pub enum Format {
     Json,
     /// The same, a line a figure.
     Csv,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost compare results/<run> results/<another>")]
+pub struct CompareArgs {
+    /// Directories of runs; the others are held against the first.
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// How the comparison is told.
+    #[arg(long, value_enum, default_value_t = CompareFormat::Table)]
+    pub format: CompareFormat,
+}
+
+/// Formats of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// For a terminal.
+    Table,
+    /// For a README or an issue.
+    Markdown,
 }
 
 /// Arguments of `doctor`.

@@ -36,12 +36,6 @@ fn the_citation_names_the_packages_licence_as_one_word() {
 }
 
 #[test]
-fn the_citation_names_the_packages_repository() {
-    let citation = text_of("CITATION.cff");
-    assert_eq!(top_level(&citation, "repository-code"), [env!("CARGO_PKG_REPOSITORY")]);
-}
-
-#[test]
 fn the_citation_has_what_the_format_requires() {
     let citation = text_of("CITATION.cff");
     assert_eq!(top_level(&citation, "cff-version"), ["1.2.0"]);

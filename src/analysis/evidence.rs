@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::archive::{CellRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting};
+use crate::archive::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting, When};
+use crate::environment::{self, Fact};
 use crate::nearest_rank;
 use crate::units::Nanos;
 
@@ -55,6 +56,14 @@ pub struct ForkSample {
     pub subject: Vec<i64>,
     /// Times of the baseline, ns; as many.
     pub baseline: Vec<i64>,
+    /// Whether the subject came first; as many.
+    pub subject_first: Vec<bool>,
+    /// Every time of the subject that there is, warm-up included, in the order in which they ran, ns.
+    pub subject_series: Vec<i64>,
+    /// The same of the baseline.
+    pub baseline_series: Vec<i64>,
+    /// Warm-up pairs at the start of the series.
+    pub warmup: usize,
     /// Measured pairs that do not count, because a side failed or the answers differ.
     pub uncounted: u64,
 }
@@ -81,11 +90,28 @@ pub struct CellSample {
     pub samples: Vec<ForkSample>,
 }
 
+/// A run as it was archived, without its pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct Archived<'a> {
+    /// The resolved manifest.
+    pub settings: &'a [Setting],
+    /// The cells of the plan.
+    pub cells: &'a [CellRow],
+    /// The forks that are there.
+    pub forks: &'a [ForkRow],
+    /// Facts at the start and at the end.
+    pub facts: &'a [FactRow],
+    /// Whether the run came to its end.
+    pub state: State,
+}
+
 /// A run, ready to be analysed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     /// The run.
     pub facts: RunFacts,
+    /// Facts about machine and server that are not at the end what they were at the start, as `scope.key`.
+    pub changed: Vec<String>,
     /// Its cells, in the order of the plan.
     pub cells: Vec<CellSample>,
 }
@@ -112,19 +138,13 @@ pub enum EvidenceError {
 }
 
 impl Evidence {
-    /// Sorts a run's rows by cell. `pairs` holds the pairs of every fork, in the order of `forks`.
+    /// Sorts a run's rows by cell. `samples` holds the pairs of every fork, in the order of the forks.
     ///
     /// # Errors
     /// [`EvidenceError`].
-    pub fn gather(
-        settings: &[Setting],
-        cells: &[CellRow],
-        forks: &[ForkRow],
-        samples: Vec<ForkSample>,
-        state: State,
-    ) -> Result<Self, EvidenceError> {
-        let facts = RunFacts::read(settings, state)?;
-        let mut cells: Vec<CellSample> = cells
+    pub fn gather(archived: Archived<'_>, samples: Vec<ForkSample>) -> Result<Self, EvidenceError> {
+        let facts = RunFacts::read(archived.settings, archived.state)?;
+        let mut cells: Vec<CellSample> = (archived.cells)
             .iter()
             .map(|cell| CellSample {
                 cell: cell.clone(),
@@ -132,7 +152,7 @@ impl Evidence {
                 samples: Vec::new(),
             })
             .collect();
-        for (fork, sample) in forks.iter().zip(samples) {
+        for (fork, sample) in archived.forks.iter().zip(samples) {
             let Some(cell) = cells.iter_mut().find(|cell| cell.cell.cell == fork.cell) else {
                 continue;
             };
@@ -145,7 +165,11 @@ impl Evidence {
             cell.forks.push(fork.clone());
             cell.samples.push(sample);
         }
-        Ok(Self { facts, cells })
+        Ok(Self {
+            facts,
+            changed: changed(archived.facts, archived.state),
+            cells,
+        })
     }
 
     /// Forks that are there.
@@ -160,15 +184,40 @@ impl Evidence {
     }
 }
 
+/// An unfinished run has no facts at the end, and nothing to compare.
+fn changed(facts: &[FactRow], state: State) -> Vec<String> {
+    if state == State::Unfinished {
+        return Vec::new();
+    }
+    let at = |when: When| -> Vec<Fact> {
+        // The build is read once: the same process cannot change it.
+        let asked = facts.iter().filter(|row| row.when == when && row.fact.scope != "build");
+        asked.map(|row| row.fact.clone()).collect()
+    };
+    let (start, end) = (at(When::Start), at(When::End));
+    let name = |fact: &Fact| format!("{}.{}", fact.scope, fact.key);
+    environment::differences(&start, &end)
+        .iter()
+        .filter_map(|change| change.start.or(change.end).map(name))
+        .collect()
+}
+
 impl From<ForkPairs> for ForkSample {
-    /// Keeps the measured pairs with status ok, and counts the measured ones without.
+    /// Counts the measured pairs with status ok, and how many measured ones are not; keeps the raw series too.
     fn from(fork: ForkPairs) -> Self {
         let mut sample = Self::default();
-        for pair in fork.pairs.iter().filter(|pair| pair.phase == Phase::Measured) {
+        for pair in &fork.pairs {
+            sample.subject_series.extend(pair.subject.time.map(|time| time.0));
+            sample.baseline_series.extend(pair.baseline.time.map(|time| time.0));
+            if pair.phase == Phase::Warmup {
+                sample.warmup += 1;
+                continue;
+            }
             match (pair.status, pair.subject.time, pair.baseline.time) {
                 (PairStatus::Ok, Some(subject), Some(baseline)) => {
                     sample.subject.push(subject.0);
                     sample.baseline.push(baseline.0);
+                    sample.subject_first.push(pair.subject_first);
                 }
                 _ => sample.uncounted += 1,
             }

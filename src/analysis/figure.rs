@@ -1,46 +1,18 @@
-//! Every figure with its id, unit and estimator: what can be cited, compared and checked.
+//! Every figure of a run, with its id: what can be cited, compared and checked.
 
+use super::definition::{CELL_FIGURES, Definition, SCALING_FIGURES};
 use super::evidence::State;
 use super::interval::Interval;
+use super::scaling::Scaling;
 use super::summary::{Analysis, CellSummary, Difference, Quantile, Side};
-
-/// What a figure is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Nanos,
-    /// A share, from 0 to 1; of a budget it may be more.
-    Share,
-    /// Round trips.
-    Trips,
-    /// Pairs.
-    Pairs,
-    /// Forks.
-    Forks,
-}
-
-impl Unit {
-    /// The word in JSON and CSV.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nanos => "ns",
-            Self::Share => "1",
-            Self::Trips => "round trips",
-            Self::Pairs => "pairs",
-            Self::Forks => "forks",
-        }
-    }
-}
 
 /// A number that is reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// E.g. `cell[plans=40].difference.median`.
     pub id: String,
-    /// What it is counted in.
-    pub unit: Unit,
-    /// How it is computed from `pairs` and `forks`.
-    pub estimator: &'static str,
+    /// What it is.
+    pub definition: &'static Definition,
     /// The number; `None` where it is withheld or does not exist.
     pub value: Option<f64>,
     /// Its interval, where it has one.
@@ -51,148 +23,262 @@ pub struct Figure {
     pub provisional: bool,
 }
 
-const P50: &str = "nearest-rank median over measured ok pairs";
-const P95: &str = "nearest-rank 95th percentile over measured ok pairs";
-const P99: &str = "nearest-rank 99th percentile over measured ok pairs";
-const FORK_MIN: &str = "smallest of the forks' nearest-rank medians";
-const FORK_MAX: &str = "largest of the forks' nearest-rank medians";
-const DIFFERENCE: &str = "nearest-rank median of subject minus baseline over measured ok pairs; interval: Student t on the forks' medians, 95 %";
-const FORK_MEAN: &str = "mean of the forks' nearest-rank medians of subject minus baseline";
-const POOLED: &str = "nearest-rank median of subject minus baseline; interval: percentile bootstrap over pooled pairs, 95 %, within session";
-const SLOWER: &str = "share of measured ok pairs in which subject minus baseline is above zero";
-const DISTANCE: &str = "nearest-rank median over forks of the distance before and after the pairs";
-const TRIPS: &str = "difference.median over distance.median";
-const BUDGET: &str = "difference.median over the debounce budget";
-const FLOOR: &str = "largest absolute value in the Student t interval of the control at this cell, 95 %";
+/// What is known of a figure before it has its id.
+#[derive(Default)]
+struct Told {
+    value: Option<f64>,
+    interval: Option<Interval>,
+    withheld: Option<String>,
+}
 
-/// Every figure of a run, cell by cell.
+impl Told {
+    fn value(value: Option<f64>) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
+
+    fn with(value: Option<f64>, interval: Option<Interval>) -> Self {
+        Self {
+            value,
+            interval,
+            withheld: None,
+        }
+    }
+}
+
+/// Every figure of a run, cell by cell, then over the sizes.
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     let provisional = analysis.facts.state == State::Unfinished;
-    let mut figures: Vec<Figure> = analysis.cells.iter().flat_map(of_cell).collect();
-    for figure in &mut figures {
-        figure.provisional = provisional;
-    }
-    figures
+    let of_cells = analysis.cells.iter().flat_map(|cell| {
+        CELL_FIGURES
+            .iter()
+            .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), provisional))
+    });
+    let of_scaling = analysis.scaling.iter().flat_map(|scaling| {
+        let id = format!("scaling[subject={},baseline={}]", scaling.subject, scaling.baseline);
+        SCALING_FIGURES
+            .iter()
+            .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), provisional))
+    });
+    of_cells.chain(of_scaling).collect()
 }
 
-fn of_cell(cell: &CellSummary) -> Vec<Figure> {
-    let id = &cell.cell.id;
-    let mut figures = vec![
-        number(
-            id,
-            "forks",
-            Unit::Forks,
-            "forks that are there",
-            Some(cell.forks as f64),
-        ),
-        number(
-            id,
-            "pairs.ok",
-            Unit::Pairs,
-            "measured pairs with status ok",
-            Some(cell.pairs as f64),
-        ),
-        number(
-            id,
-            "pairs.uncounted",
-            Unit::Pairs,
-            "measured pairs with another status",
-            Some(cell.uncounted as f64),
-        ),
-    ];
-    figures.extend(of_side(id, "subject", &cell.subject));
-    figures.extend(of_side(id, "baseline", &cell.baseline));
-    figures.extend(of_difference(id, cell.difference.as_ref()));
-    figures.extend([
-        number(
-            id,
-            "distance.median",
-            Unit::Nanos,
-            DISTANCE,
-            cell.distance.map(|distance| distance as f64),
-        ),
-        number(id, "difference.trips", Unit::Trips, TRIPS, cell.trips),
-        number(id, "difference.budget_share", Unit::Share, BUDGET, cell.budget_share),
-        number(id, "noise_floor", Unit::Nanos, FLOOR, cell.noise_floor),
-    ]);
-    figures
-}
-
-fn of_side(id: &str, name: &str, side: &Side) -> Vec<Figure> {
-    let percentile = |key: &str, estimator, quantile: Quantile| {
-        let mut figure = number(id, &format!("{name}.{key}"), Unit::Nanos, estimator, None);
-        match quantile {
-            Quantile::Value(value) => figure.value = Some(value as f64),
-            Quantile::TooFew { pairs, needed } => {
-                figure.withheld = Some(format!("withheld: {pairs} pairs, and it takes {needed}"));
-            }
-        }
-        figure
-    };
-    let fork = |key: &str, estimator, value: Option<i64>| {
-        number(
-            id,
-            &format!("{name}.{key}"),
-            Unit::Nanos,
-            estimator,
-            value.map(|value| value as f64),
-        )
-    };
-    vec![
-        percentile("p50", P50, side.p50),
-        percentile("p95", P95, side.p95),
-        percentile("p99", P99, side.p99),
-        fork("fork_median.min", FORK_MIN, side.fork_medians.map(|range| range.0)),
-        fork("fork_median.max", FORK_MAX, side.fork_medians.map(|range| range.1)),
-    ]
-}
-
-fn of_difference(id: &str, difference: Option<&Difference>) -> Vec<Figure> {
-    let get = |value: fn(&Difference) -> f64| difference.map(value);
-    let mut median = number(
-        id,
-        "difference.median",
-        Unit::Nanos,
-        DIFFERENCE,
-        get(|difference| difference.median as f64),
-    );
-    median.interval = difference.and_then(|difference| difference.headline);
-    let mut pooled = number(
-        id,
-        "difference.median.within_session",
-        Unit::Nanos,
-        POOLED,
-        get(|difference| difference.median as f64),
-    );
-    pooled.interval = difference.map(|difference| difference.pooled);
-    vec![
-        median,
-        pooled,
-        number(
-            id,
-            "difference.fork_mean",
-            Unit::Nanos,
-            FORK_MEAN,
-            get(|difference| difference.fork_mean),
-        ),
-        number(
-            id,
-            "difference.slower_share",
-            Unit::Share,
-            SLOWER,
-            get(|difference| difference.slower_share),
-        ),
-    ]
-}
-
-fn number(id: &str, key: &str, unit: Unit, estimator: &'static str, value: Option<f64>) -> Figure {
-    Figure {
-        id: format!("{id}.{key}"),
-        unit,
-        estimator,
+fn figure(of: &str, definition: &'static Definition, told: Told, provisional: bool) -> Figure {
+    let Told {
         value,
-        interval: None,
-        withheld: None,
-        provisional: false,
+        interval,
+        withheld,
+    } = told;
+    Figure {
+        id: format!("{of}.{}", definition.key),
+        definition,
+        value,
+        interval,
+        withheld,
+        provisional,
+    }
+}
+
+fn of_cell(cell: &CellSummary, key: &str) -> Told {
+    match key {
+        "forks" => Told::value(Some(cell.forks as f64)),
+        "pairs.ok" => Told::value(Some(cell.pairs as f64)),
+        "pairs.uncounted" => Told::value(Some(cell.uncounted as f64)),
+        "distance.median" => Told::value(cell.distance.map(|distance| distance as f64)),
+        "difference.trips" => Told::value(cell.trips),
+        "difference.budget_share" => Told::value(cell.budget_share),
+        "noise_floor" => Told::value(cell.noise_floor.map(|floor| floor.difference)),
+        "noise_factor" => Told::value(cell.noise_floor.and_then(|floor| floor.factor)),
+        "verdict.p" => Told::value(cell.verdict.and_then(|(_, p)| p)),
+        "forks_needed" => Told::value(cell.forks_needed.map(f64::from)),
+        _ => match key.split_once('.') {
+            Some(("subject", key)) => of_side(&cell.subject, key),
+            Some(("baseline", key)) => of_side(&cell.baseline, key),
+            _ => cell
+                .difference
+                .as_ref()
+                .map(|difference| of_difference(difference, key))
+                .unwrap_or_default(),
+        },
+    }
+}
+
+fn of_side(side: &Side, key: &str) -> Told {
+    let bound =
+        |bound: fn(&(i64, i64)) -> i64| Told::value(side.fork_medians.as_ref().map(|range| bound(range) as f64));
+    match key {
+        "p50" => of_quantile(side.p50),
+        "p95" => of_quantile(side.p95),
+        "p99" => of_quantile(side.p99),
+        "fork_median.min" => bound(|range| range.0),
+        "fork_median.max" => bound(|range| range.1),
+        _ => Told::default(),
+    }
+}
+
+fn of_quantile(quantile: Quantile) -> Told {
+    match quantile {
+        Quantile::Value { value, interval } => Told::with(Some(value as f64), interval),
+        Quantile::TooFew { pairs } => Told {
+            withheld: Some(format!(
+                "withheld: no interval of order statistics holds it with {pairs} pairs"
+            )),
+            ..Told::default()
+        },
+    }
+}
+
+fn of_difference(difference: &Difference, key: &str) -> Told {
+    let median = Some(difference.median as f64);
+    match key {
+        "difference.median" => Told::with(median, difference.headline()),
+        "difference.median.within_session" => Told::with(median, Some(difference.pooled)),
+        "difference.of_medians" => Told::value(Some(difference.of_medians as f64)),
+        "difference.fork_mean" => Told::with(difference.over_forks.map(|mean| mean.value), difference.two_level),
+        "difference.slower_share" => Told::with(Some(difference.slower_share), difference.slower_interval),
+        "difference.ratio" => Told::with(difference.ratio, difference.ratio_interval),
+        "difference.order_effect" => Told::with(
+            difference.order_effect.map(|(effect, _)| effect),
+            difference.order_effect.and_then(|(_, interval)| interval),
+        ),
+        "difference.autocorrelation" => Told::value(difference.autocorrelation),
+        "pairs.effective" => Told::value(difference.effective_pairs),
+        _ => Told::default(),
+    }
+}
+
+fn of_sizes(scaling: &Scaling, key: &str) -> Told {
+    let (value, interval) = if key == "fixed" {
+        scaling.fixed
+    } else {
+        scaling.per_plan
+    };
+    Told::with(Some(value), interval)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
+    use super::*;
+    use crate::archive::{CellRow, ForkRow, ForkStatus};
+    use crate::units::{CellIndex, ForkIndex, Nanos};
+
+    fn evidence() -> Evidence {
+        let cell = |index: u32, plans: u32, is_control: bool| {
+            let forks: Vec<ForkRow> = (0..5).map(|fork| fork_row(index, fork)).collect();
+            let sample = ForkSample {
+                subject: (0..400).map(|pair| 1_000_000 + pair).collect(),
+                baseline: vec![100_000; 400],
+                subject_first: (0..400).map(|pair| pair % 2 == 0).collect(),
+                ..ForkSample::default()
+            };
+            CellSample {
+                cell: CellRow {
+                    cell: CellIndex(index),
+                    id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
+                    is_control,
+                    backend: "x".to_owned(),
+                    plans,
+                    months: 1,
+                    fields: 1,
+                    subject: "rollback".to_owned(),
+                    baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
+                    round_trips: None,
+                },
+                samples: vec![sample; forks.len()],
+                forks,
+            }
+        };
+        let facts = RunFacts {
+            run: "r".to_owned(),
+            name: "n".to_owned(),
+            title: "t".to_owned(),
+            question: "q".to_owned(),
+            backend: "b".to_owned(),
+            manifest_sha256: String::new(),
+            program_version: String::new(),
+            debounce: Nanos(400_000_000),
+            margin: Nanos(50_000),
+            resamples: 100,
+            seed: 1,
+            primary: "cell[plans=10].difference.median".to_owned(),
+            forks_planned: 15,
+            state: State::Finished,
+        };
+        Evidence {
+            facts,
+            changed: Vec::new(),
+            cells: vec![cell(0, 10, false), cell(1, 40, false), cell(2, 10, true)],
+        }
+    }
+
+    fn fork_row(cell: u32, fork: u32) -> ForkRow {
+        ForkRow {
+            cell: CellIndex(cell),
+            fork: ForkIndex(fork),
+            position: cell * 5 + fork,
+            pid: 1,
+            started_unix_ns: 0,
+            ended_unix_ns: 1,
+            status: ForkStatus::Ok,
+            reason: None,
+            pairs_planned: 400,
+            pairs_recorded: 400,
+            pairs_ok: 400,
+            medians: Some([
+                Nanos(1_000_199 + i64::from(fork)),
+                Nanos(100_000),
+                Nanos(900_199 + i64::from(fork)),
+            ]),
+            cpu_start: None,
+            cpu_end: None,
+            involuntary_switches: None,
+            clock_resolution: Nanos(1),
+            clock_overhead: Nanos(1),
+            distance_before: Some(Nanos(100_000)),
+            distance_after: None,
+            table_bytes_start: 0,
+            table_bytes_end: None,
+            dead_tuples_start: None,
+            dead_tuples_end: None,
+            autovacuums: None,
+            model_intact: Some(true),
+        }
+    }
+
+    /// A key that no arm answers would be a figure that never has a value.
+    #[test]
+    fn every_defined_figure_is_told() {
+        let analysis = super::super::analyze(&evidence(), false);
+        let told = figures(&analysis);
+        let compared: Vec<&Figure> = told
+            .iter()
+            .filter(|figure| figure.id.starts_with("cell[plans=10]"))
+            .collect();
+        for definition in CELL_FIGURES {
+            let figure = compared
+                .iter()
+                .find(|figure| figure.definition.key == definition.key)
+                .unwrap();
+            assert!(figure.value.is_some(), "{} has no value", figure.id);
+        }
+        assert_eq!(
+            told.iter().filter(|figure| figure.id.starts_with("scaling[")).count(),
+            SCALING_FIGURES.len()
+        );
+        let mut ids: Vec<&str> = told.iter().map(|figure| figure.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), told.len(), "ids are unique");
+        for figure in &told {
+            assert_eq!(
+                super::super::definition_of(&figure.id),
+                Some(figure.definition),
+                "{}",
+                figure.id
+            );
+        }
     }
 }

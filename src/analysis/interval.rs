@@ -1,11 +1,6 @@
-//! Intervals: over forks, and within the session.
+//! An interval, and Student's t over the few values that forks give.
 
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use statrs::function::beta::beta_reg;
-
-use crate::nearest_rank;
 
 /// Level of every interval.
 pub(super) const LEVEL: f64 = 0.95;
@@ -24,25 +19,20 @@ impl Interval {
     pub fn reach(&self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
-}
 
-/// Student's t interval for the mean of independent values, here the forks' medians: `mean ± t · s / √n` with `n − 1`
-/// degrees of freedom. `None` for fewer than two values.
-pub fn student_t(values: &[f64]) -> Option<Interval> {
-    let n = values.len();
-    if n < 2 {
-        return None;
+    /// Whether a value lies in it.
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
     }
-    let mean = mean(values);
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-    let t = StudentsT::new(0.0, 1.0, (n - 1) as f64)
-        .ok()?
-        .inverse_cdf(f64::midpoint(1.0, LEVEL));
-    let half_width = t * (variance / n as f64).sqrt();
-    Some(Interval {
-        low: mean - half_width,
-        high: mean + half_width,
-    })
+
+    /// The interval with both ends mapped by a function that keeps their order.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self {
+            low: f(self.low),
+            high: f(self.high),
+        }
+    }
 }
 
 /// Arithmetic mean, summed in the order given.
@@ -50,77 +40,82 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The study's percentile bootstrap of the nearest-rank median, in the limit of infinitely many resamples.
-///
-/// With `m` the median's rank, a resample's median is at most the `k`-th value exactly when at least `m` of its `n`
-/// draws are: with probability `P(Bin(n, k/n) ≥ m) = I(k/n; m, n − m + 1)`, the regularised incomplete beta function.
-/// The interval's ends are the values at the smallest `k` that reach 2.5 % and 97.5 %. No seed, no resample.
-///
-/// `sorted` is ascending; `None` where it is empty.
-pub fn pooled_bootstrap_exact(sorted: &[i64]) -> Option<Interval> {
-    let n = sorted.len();
-    if n == 0 {
-        return None;
-    }
-    let m = nearest_rank::rank(n, 1, 2);
-    let reached = |k: usize| {
-        if k == n {
-            1.0
-        } else {
-            beta_reg(m as f64, (n - m + 1) as f64, k as f64 / n as f64)
-        }
-    };
-    let smallest = |probability: f64| partition(1, n, |k| reached(k) >= probability);
-    let tail = (1.0 - LEVEL) / 2.0;
-    Some(Interval {
-        low: sorted[smallest(tail) - 1] as f64,
-        high: sorted[smallest(1.0 - tail) - 1] as f64,
-    })
+/// Mean of independent values with its standard error and degrees of freedom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// Its standard error, `s / √n`.
+    pub error: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
 }
 
-/// The first `k` in `low..=high` for which `holds`, which is monotone and true for `high`.
-fn partition(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> usize {
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
+impl Mean {
+    /// Of at least two values; `None` for fewer.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        if n < 2 {
+            return None;
         }
-    }
-    low
-}
-
-/// The same bootstrap as the study ran it: `resamples` resamples of the pairs with replacement, their nearest-rank
-/// medians, and of these the nearest-rank 2.5 % and 97.5 % quantiles.
-///
-/// `sorted` is ascending; `None` where it is empty.
-pub fn pooled_bootstrap_resampled(sorted: &[i64], resamples: u32, seed: u64) -> Option<Interval> {
-    let n = sorted.len();
-    if n == 0 || resamples == 0 {
-        return None;
-    }
-    let mut random = ChaCha20Rng::seed_from_u64(seed);
-    let mut draws = vec![0i64; n];
-    let mut medians: Vec<i64> = (0..resamples)
-        .map(|_| {
-            for draw in &mut draws {
-                // A multiply-shift; its bias is below n / 2⁶⁴.
-                *draw = ((u128::from(random.next_u64()) * n as u128) >> 64) as i64;
-            }
-            let median = nearest_rank::median(&mut draws).unwrap_or_default();
-            sorted[median as usize]
+        let value = mean(values);
+        let variance = values.iter().map(|one| (one - value).powi(2)).sum::<f64>() / (n - 1) as f64;
+        Some(Self {
+            value,
+            error: (variance / n as f64).sqrt(),
+            freedom: (n - 1) as f64,
         })
-        .collect();
-    let low = nearest_rank::quantile(&mut medians, 25, 1_000)? as f64;
-    let high = nearest_rank::quantile(&mut medians, 975, 1_000)? as f64;
-    Some(Interval { low, high })
+    }
+
+    /// Difference of two independent means, with Welch's approximate degrees of freedom.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        let (a, b) = (self.error.powi(2), other.error.powi(2));
+        let parts = a.powi(2) / self.freedom + b.powi(2) / other.freedom;
+        Self {
+            value: self.value - other.value,
+            error: (a + b).sqrt(),
+            freedom: if parts > 0.0 {
+                (a + b).powi(2) / parts
+            } else {
+                self.freedom + other.freedom
+            },
+        }
+    }
+
+    /// Student's t interval, `mean ± t · s / √n`.
+    pub fn interval(&self) -> Interval {
+        let half_width = quantile_of_t(f64::midpoint(1.0, LEVEL), self.freedom) * self.error;
+        Interval {
+            low: self.value - half_width,
+            high: self.value + half_width,
+        }
+    }
+
+    /// Probability, under Student's t, of lying at least this far beyond: `P(T ≥ distance / error)`. For a mean without
+    /// error it is 0 beyond, and 1 otherwise.
+    pub fn tail(&self, distance: f64) -> f64 {
+        if self.error == 0.0 {
+            return if distance > 0.0 { 0.0 } else { 1.0 };
+        }
+        let t = distance / self.error;
+        StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |distribution| distribution.sf(t))
+    }
+}
+
+/// Quantile of Student's t distribution.
+pub(super) fn quantile_of_t(probability: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(probability))
+}
+
+/// Student's t interval for the mean of independent values, here the forks' medians. `None` for fewer than two.
+pub fn student_t(values: &[f64]) -> Option<Interval> {
+    Mean::of(values).map(|mean| mean.interval())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn t_interval_agrees_with_the_table() {
@@ -133,49 +128,29 @@ mod tests {
     }
 
     #[test]
-    fn exact_ranks_are_those_of_the_binomial_tail() {
-        // scipy.stats.binom gives ranks 712 and 788 for the median of 1 500 values.
-        let ranks: Vec<i64> = (1..=1_500).collect();
-        assert_eq!(
-            pooled_bootstrap_exact(&ranks),
-            Some(Interval {
-                low: 712.0,
-                high: 788.0
-            })
-        );
-        assert_eq!(pooled_bootstrap_exact(&[5]), Some(Interval { low: 5.0, high: 5.0 }));
-        assert_eq!(pooled_bootstrap_exact(&[]), None);
+    fn tail_is_half_at_the_mean_and_known_beyond() {
+        let mean = Mean::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert!((mean.tail(0.0) - 0.5).abs() < 1e-12);
+        // P(T ≥ 2.776445; 4) = 0.025.
+        assert!((mean.tail(2.776_445_105_197_793 * mean.error) - 0.025).abs() < 1e-9);
+        let flat = Mean::of(&[2.0, 2.0]).unwrap();
+        assert!(flat.tail(1.0) == 0.0 && flat.tail(0.0) > 0.9);
     }
 
     #[test]
-    fn resampling_comes_to_the_exact_ranks() {
-        let ranks: Vec<i64> = (1..=1_500).collect();
-        let Interval { low, high } = pooled_bootstrap_resampled(&ranks, 10_000, 1).unwrap();
-        assert!(
-            (low - 712.0).abs() <= 2.0 && (high - 788.0).abs() <= 2.0,
-            "{low} {high}"
-        );
-    }
-
-    /// P(Bin(n, k/n) ≥ m), summed term by term.
-    fn tail(n: usize, k: usize, m: usize) -> f64 {
-        let p = k as f64 / n as f64;
-        (m..=n)
-            .map(|hits| {
-                let ways: f64 = (0..hits).map(|i| (n - i) as f64 / (i + 1) as f64).product();
-                ways * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32)
-            })
-            .sum()
-    }
-
-    proptest! {
-        #[test]
-        fn exact_interval_equals_the_sum_of_the_binomial(n in 1usize..60) {
-            let ranks: Vec<i64> = (1..=n as i64).collect();
-            let m = n.div_ceil(2);
-            let first = |level: f64| (1..=n).find(|&k| tail(n, k, m) >= level - 1e-12).unwrap() as f64;
-            let expected = Interval { low: first(0.025), high: first(0.975) };
-            prop_assert_eq!(pooled_bootstrap_exact(&ranks), Some(expected));
-        }
+    fn welch_reduces_to_student_for_equal_errors() {
+        let a = Mean {
+            value: 3.0,
+            error: 0.5,
+            freedom: 4.0,
+        };
+        let b = Mean {
+            value: 1.0,
+            error: 0.5,
+            freedom: 4.0,
+        };
+        let difference = a.minus(&b);
+        assert!((difference.freedom - 8.0).abs() < 1e-12);
+        assert!((difference.error - 0.5f64.sqrt()).abs() < 1e-12);
     }
 }

@@ -4,12 +4,29 @@
 //! nearest rank. The fork is the unit of repetition: the headline interval is Student's t on the forks' medians; the
 //! study's pooled bootstrap stands beside it as "within session", since it can't see what differs between forks.
 
+mod bootstrap;
+mod changepoint;
+mod comparison;
+mod definition;
+mod diagnostics;
 mod evidence;
 mod figure;
 mod interval;
+mod planning;
+mod ranks;
+mod scaling;
 mod summary;
+mod verdict;
 
-pub use evidence::{CellSample, Evidence, EvidenceError, ForkSample, RunFacts, State};
-pub use figure::{Figure, Unit, figures};
-pub use interval::{Interval, pooled_bootstrap_exact, pooled_bootstrap_resampled, student_t};
-pub use summary::{Analysis, CellSummary, Difference, Quantile, Side, analyze};
+pub use bootstrap::{pooled_exact, pooled_resampled, two_level};
+pub use changepoint::{Changepoint, changepoints};
+pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
+pub use definition::{CELL_FIGURES, Definition, SCALING_FIGURES, Unit, definition_of};
+pub use diagnostics::Warning;
+pub use evidence::{Archived, CellSample, Evidence, EvidenceError, ForkSample, RunFacts, State};
+pub use figure::{Figure, figures};
+pub use interval::{Interval, Mean, student_t};
+pub use planning::forks_for;
+pub use scaling::{Scaling, Trend};
+pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side, analyze};
+pub use verdict::Verdict;

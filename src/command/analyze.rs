@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{CommandError, print};
-use crate::analysis::{self, Analysis, Evidence, ForkSample, State};
+use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
 use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
@@ -30,6 +30,22 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
 /// # Errors
 /// What is wrong with the archive.
 pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
+    load(directory, resample).map(|loaded| loaded.analysis)
+}
+
+/// A run's archive and what follows from it.
+pub struct Loaded {
+    /// The archive.
+    pub archive: Archive,
+    /// Its figures.
+    pub analysis: Analysis,
+}
+
+/// Opens a run's directory and computes its figures.
+///
+/// # Errors
+/// What is wrong with the archive.
+pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
     let archive = Archive::open(directory)?;
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
@@ -37,14 +53,19 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
         Completeness::Sealed => State::Finished,
         Completeness::Unfinished => State::Unfinished,
     };
-    let evidence =
-        Evidence::gather(&archive.settings, &archive.cells, &archive.forks, samples, state).map_err(|source| {
-            CommandError::Evidence {
-                run: directory.to_owned(),
-                source,
-            }
-        })?;
-    Ok(analysis::analyze(&evidence, resample))
+    let archived = Archived {
+        settings: &archive.settings,
+        cells: &archive.cells,
+        forks: &archive.forks,
+        facts: &archive.facts,
+        state,
+    };
+    let evidence = Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    })?;
+    let analysis = analysis::analyze(&evidence, resample);
+    Ok(Loaded { archive, analysis })
 }
 
 fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {

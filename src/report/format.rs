@@ -46,6 +46,15 @@ fn floor(value: f64, decimals: i32) -> String {
     format!("{:.*}", decimals as usize, (value * scale).floor() / scale)
 }
 
+/// How many times as long, with three significant digits.
+pub(super) fn factor(ratio: f64) -> String {
+    match ratio {
+        r if r >= 100.0 => format!("{r:.0} ×"),
+        r if r >= 10.0 => format!("{r:.1} ×"),
+        r => format!("{r:.2} ×"),
+    }
+}
+
 /// A count of round trips.
 pub(super) fn trips(trips: f64) -> String {
     format!("{trips:.2}").replace('-', "−")

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::analysis::{Analysis, Figure, State, figures};
+use crate::analysis::{Analysis, Figure, State, Warning, figures};
 
 /// Version of the JSON document.
 const JSON_VERSION: &str = "1.0";
@@ -25,8 +25,23 @@ struct Run<'a> {
     program_version: &'a str,
     state: &'static str,
     primary: &'a str,
-    notes: &'a [String],
+    warnings: Vec<Finding<'a>>,
     figures: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    code: &'a str,
+    scope: &'a str,
+    message: &'a str,
+}
+
+fn finding(warning: &Warning) -> Finding<'_> {
+    Finding {
+        code: warning.code,
+        scope: &warning.scope,
+        message: &warning.message,
+    }
 }
 
 #[derive(Serialize)]
@@ -64,7 +79,7 @@ fn run(analysis: &Analysis) -> Run<'_> {
         program_version: &facts.program_version,
         state: state(facts.state),
         primary: &facts.primary,
-        notes: &analysis.notes,
+        warnings: analysis.warnings.iter().map(finding).collect(),
         figures: figures(analysis).into_iter().map(entry).collect(),
     }
 }
@@ -73,11 +88,11 @@ fn entry(figure: Figure) -> Entry {
     let (low, high) = figure.interval.map(|interval| (interval.low, interval.high)).unzip();
     Entry {
         id: figure.id,
-        unit: figure.unit.as_str(),
+        unit: figure.definition.unit.as_str(),
         value: number(figure.value),
         low: number(low),
         high: number(high),
-        estimator: figure.estimator,
+        estimator: figure.definition.estimator,
         provisional: figure.provisional,
         withheld: figure.withheld,
     }

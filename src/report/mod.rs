@@ -3,6 +3,7 @@
 //! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
 //! every figure with its id, unit and estimator, unrounded.
 
+mod comparison;
 mod format;
 mod grid;
 mod machine;
@@ -11,6 +12,7 @@ mod run;
 mod side_by_side;
 mod splice;
 
+pub use comparison::comparison;
 pub use format::{duration, milliseconds};
 pub use machine::{csv, json};
 pub use plan::plan;

@@ -19,7 +19,8 @@ pub fn side_by_side(runs: &[Analysis], dialect: Dialect) -> String {
     }
     let mut blocks: Vec<String> = Vec::new();
     for run in runs {
-        blocks.extend(run.notes.iter().map(|note| format!("{}: {note}", run.facts.run)));
+        let of_run = run.warnings.iter().filter(|warning| warning.scope == "run");
+        blocks.extend(of_run.map(|warning| format!("{}: {}", run.facts.run, warning.message)));
     }
     blocks.push(grid.render(dialect));
     blocks.push(
@@ -67,7 +68,7 @@ fn entry(cell: Option<&CellSummary>) -> String {
     };
     let median = milliseconds(difference.median as f64);
     let over_forks = difference
-        .headline
+        .headline()
         .map(|headline| format!(" ({})", interval(headline.low, headline.high)));
     let distance = cell
         .and_then(|cell| cell.distance)

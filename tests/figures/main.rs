@@ -118,3 +118,15 @@ fn the_fixture_of_the_present_version_is_made_here() {
     Synthetic::start(&directory).forks(FORKS).seal();
     fs::remove_file(directory.join("LEDGER.jsonl")).unwrap();
 }
+
+#[test]
+fn runs_are_held_against_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let other = Synthetic::start(directory.path()).forks(2).directory();
+    let output = Command::new(env!("CARGO_BIN_EXE_preview-cost"))
+        .args(["compare", "--format", "markdown"])
+        .args([&fixture("1.0"), &other])
+        .output()
+        .unwrap();
+    insta::assert_snapshot!("compare", String::from_utf8(output.stdout).unwrap());
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,9 @@ use nix::unistd::{Pid, User, geteuid};
 use preview_cost::backend::postgres::control::Control;
 use preview_cost::backend::postgres::target::{Host, Target};
 use preview_cost::backend::postgres::wire::WireSession;
+use preview_cost::backend::provision::ServerBinaries;
 use tempfile::TempDir;
 
-const BINARIES: &str = "/usr/lib/postgresql/15/bin";
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// How long the tests' sessions wait for an answer.
@@ -156,7 +156,9 @@ impl Account {
     }
 
     fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(PathBuf::from(BINARIES).join(name));
+        // A machine without a server's binaries fails here, with the command that installs them.
+        let binaries = ServerBinaries::find().unwrap_or_else(|missing| panic!("{missing}"));
+        let mut command = Command::new(binaries.program(name));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command.env("LC_ALL", "C").current_dir("/");
         if let Some(user) = &self.0 {

@@ -1,0 +1,129 @@
+//! Which rank of a sample a quantile or a resample's median falls on: exact, from the binomial distribution.
+//!
+//! A resample of `n` values has its `m`-th value at or below rank `k` of the sample exactly when at least `m` of its `n`
+//! draws fall there: with probability `P(Bin(n, k/n) ≥ m) = I(k/n; m, n − m + 1)`, the regularised incomplete beta
+//! function. No resample need be drawn to know the distribution, and none to draw from it.
+
+use rand_chacha::rand_core::Rng;
+use statrs::distribution::{Binomial, DiscreteCDF};
+use statrs::function::beta::beta_reg;
+
+use super::interval::LEVEL;
+use crate::nearest_rank;
+
+/// Standard deviations of the median's rank beyond which its probability is nothing in double precision.
+const DEVIATIONS: f64 = 9.0;
+
+/// Distribution of the rank, from 1, that the nearest-rank median of a resample falls on.
+#[derive(Debug, Clone)]
+pub(super) struct MedianRank {
+    /// Rank of the first entry of `cumulative`.
+    first: usize,
+    /// Probability of that rank or a lower one, rank by rank; the last is 1.
+    cumulative: Vec<f64>,
+}
+
+impl MedianRank {
+    /// For resamples of `n` values, `n` at least 1.
+    pub fn of(n: usize) -> Self {
+        let m = nearest_rank::rank(n, 1, 2);
+        let spread = (DEVIATIONS * (n as f64).sqrt() / 2.0).ceil() as usize + 1;
+        let (first, last) = (m.saturating_sub(spread).max(1), (m + spread).min(n));
+        let mut cumulative: Vec<f64> = (first..=last).map(|k| reached(n, m, k)).collect();
+        if let Some(last) = cumulative.last_mut() {
+            *last = 1.0;
+        }
+        Self { first, cumulative }
+    }
+
+    /// The smallest rank that is reached with at least this probability.
+    pub fn quantile(&self, probability: f64) -> usize {
+        let place = self.cumulative.partition_point(|&reached| reached < probability);
+        self.first + place.min(self.cumulative.len() - 1)
+    }
+
+    /// A rank at random.
+    pub fn draw(&self, random: &mut impl Rng) -> usize {
+        // 53 random bits, as a double from 0 to below 1; the complement lies above 0.
+        let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        self.quantile(1.0 - uniform)
+    }
+}
+
+fn reached(n: usize, m: usize, k: usize) -> f64 {
+    if k == n {
+        1.0
+    } else {
+        beta_reg(m as f64, (n - m + 1) as f64, k as f64 / n as f64)
+    }
+}
+
+/// Ranks, from 1, between which a population's quantile lies with at least 95 % probability, whatever the distribution
+/// (Hahn and Meeker, "Statistical Intervals", 1991): the order-statistic interval. `None` where `n` values are too few.
+pub(super) fn quantile_interval(n: usize, numerator: u32, denominator: u32) -> Option<(usize, usize)> {
+    let tail = (1.0 - LEVEL) / 2.0;
+    let binomial = Binomial::new(f64::from(numerator) / f64::from(denominator), n as u64).ok()?;
+    // Values at or below the quantile number Bin(n, q): the l-th value lies above it with P(Bin ≤ l − 1).
+    let low = first_where(n, |l| binomial.cdf(l as u64) > tail);
+    let high = first_where(n, |u| binomial.cdf(u as u64) >= 1.0 - tail) + 1;
+    (low >= 1 && high <= n).then_some((low, high))
+}
+
+/// The smallest value from 0 to `n` for which a monotone condition holds; it holds for `n`.
+fn first_where(n: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_ranks_are_those_of_the_binomial_tail() {
+        // scipy.stats.binom gives ranks 712 and 788 for 1 500 values, and 499 020 and 500 980 for a million.
+        for (n, low, high) in [(1, 1, 1), (1_500, 712, 788), (1_000_000, 499_020, 500_980)] {
+            let ranks = MedianRank::of(n);
+            assert_eq!((ranks.quantile(0.025), ranks.quantile(0.975)), (low, high), "{n}");
+        }
+    }
+
+    #[test]
+    fn order_statistic_intervals_cover_and_are_withheld_below_the_least_sample() {
+        // For the median of 10 values: ranks 2 and 9, coverage 97.9 % (the textbook's table).
+        assert_eq!(quantile_interval(10, 1, 2), Some((2, 9)));
+        // 1 − 0.99ⁿ ≥ 0.975 takes 368 values; 1 − 0.95ⁿ takes 72.
+        assert_eq!(quantile_interval(367, 99, 100), None);
+        assert!(quantile_interval(368, 99, 100).is_some());
+        assert_eq!(quantile_interval(71, 95, 100), None);
+        assert!(quantile_interval(72, 95, 100).is_some());
+    }
+
+    /// P(low ≤ quantile ≤ high) summed over the binomial by brute force.
+    #[test]
+    fn order_statistic_intervals_have_their_level() {
+        for (n, q) in [(100usize, 0.5f64), (500, 0.95), (2_000, 0.99)] {
+            let (low, high) = quantile_interval(n, (q * 100.0) as u32, 100).unwrap();
+            let mut log_ways = 0.0f64;
+            let mut covered = 0.0;
+            for hits in 0..=n {
+                if hits > 0 {
+                    log_ways += ((n - hits + 1) as f64 / hits as f64).ln();
+                }
+                let probability = (log_ways + hits as f64 * q.ln() + (n - hits) as f64 * (1.0 - q).ln()).exp();
+                if hits >= low && hits < high {
+                    covered += probability;
+                }
+            }
+            assert!((LEVEL..LEVEL + 0.02).contains(&covered), "n {n}, q {q}: {covered}");
+        }
+    }
+}
