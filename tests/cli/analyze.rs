@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::remains::{analyze, copy, files_under, is_told_as_unfinished, parts_of};
 use crate::samples;
-use crate::support::{Bench, SMALL, analyze, ask, copy, edited, files_under, is_told_as_unfinished, parts_of, program};
+use crate::support::{Bench, SMALL, ask, edited, program};
 
 const FORMATS: [&str; 4] = ["table", "markdown", "json", "csv"];
 

@@ -7,8 +7,9 @@ use preview_cost::digest;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use crate::remains::{analyze, copy, files_under, read};
 use crate::samples;
-use crate::support::{analyze, ask, copy, files_under, read};
+use crate::support::ask;
 
 const TABLES: [&str; 5] = ["cells", "environment", "forks", "manifest", "pairs"];
 
