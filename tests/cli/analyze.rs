@@ -36,6 +36,8 @@ fn the_same_archive_gives_the_same_bytes_wherever_it_lies() {
             assert_eq!(once, told(&moved, format));
         }
         assert_eq!(files_under(&moved), files_under(run));
+        // So that it can be removed.
+        fs::set_permissions(&moved, Permissions::from_mode(0o755)).unwrap();
     }
 }
 

@@ -217,7 +217,7 @@ fn mangle() -> impl Strategy<Value = Mangle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Somebody seals mangled files again: whatever comes of it, it is no panic.
     #[test]
