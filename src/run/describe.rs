@@ -5,7 +5,13 @@ use crate::manifest::{Backend, Manifest, Server};
 use crate::plan::{Cell, CellKind, Plan};
 
 /// The resolved manifest with every default filled in, and what runs it.
-pub(super) fn settings(manifest: &Manifest, plan: &Plan, run: &str, started: &str) -> Vec<Setting> {
+pub(super) fn settings(
+    manifest: &Manifest,
+    plan: &Plan,
+    run: &str,
+    started: &str,
+    schema: Option<&str>,
+) -> Vec<Setting> {
     let mut rows = Rows::default();
     rows.add("manifest", "name", &manifest.name);
     rows.add("manifest", "title", &manifest.title);
@@ -33,6 +39,9 @@ pub(super) fn settings(manifest: &Manifest, plan: &Plan, run: &str, started: &st
     rows.add("figures", "primary", &figures.primary);
     rows.add("run", "id", run);
     rows.add("run", "started", started);
+    if let Some(schema) = schema {
+        rows.add("run", "schema", schema);
+    }
     rows.number("run", "forks_planned", &plan.schedule().len(), "forks");
     rows.add("program", "name", env!("CARGO_PKG_NAME"));
     rows.add("program", "version", env!("CARGO_PKG_VERSION"));

@@ -112,6 +112,14 @@ impl Stand {
         }
     }
 
+    /// The schema that the run made, where it made one: after a `kill -9` this is what is left to remove.
+    pub fn schema(&self) -> Option<&str> {
+        match self {
+            Self::SqliteMemory | Self::SqliteFile { .. } => None,
+            Self::Postgres { schema, .. } => Some(schema),
+        }
+    }
+
     /// Where the worker at a place of the run finds its backend.
     pub fn place(&self, position: u32) -> Place {
         match self {
