@@ -28,6 +28,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Print a run's figures from its archive alone; several runs stand side by side.
     Analyze(AnalyzeArgs),
+    /// Write two scripts, for DuckDB and for Python, that compute a run's figures without this program.
+    Recompute(RecomputeArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -68,6 +70,7 @@ pub struct PlanArgs {
 #[command(after_help = "Examples:\n  preview-cost analyze results/<run>\n  \
                         preview-cost analyze results/<run> --format json\n  \
                         preview-cost analyze results/<run> results/<another>\n  \
+                        preview-cost analyze results/<run> --explain 'cell[plans=40].difference.median'\n  \
                         preview-cost analyze --splice README.md")]
 pub struct AnalyzeArgs {
     /// Directories of runs.
@@ -79,6 +82,9 @@ pub struct AnalyzeArgs {
     /// Compute the pooled bootstrap as the study did, with the manifest's number of resamples, instead of its limit.
     #[arg(long)]
     pub resample: bool,
+    /// Tell one figure whole: what it is, where it comes from, and the DuckDB query that gives it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["splice", "check"])]
+    pub explain: Option<String>,
     /// Rewrite the tables between the markers of this file, `<!-- preview-cost analyze … -->` and
     /// `<!-- /preview-cost -->`; paths are relative to the file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "check"])]
@@ -99,6 +105,19 @@ pub enum Format {
     Json,
     /// The same, a line a figure.
     Csv,
+}
+
+/// Arguments of `recompute`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost recompute results/<run> --out /tmp/check\n  \
+                        python /tmp/check/recompute.py results/<run>\n\n\
+                        A subcommand of its own: analyze prints figures, this writes files.")]
+pub struct RecomputeArgs {
+    /// Directory of the run; nothing is written there.
+    pub run: PathBuf,
+    /// Where recompute.sql and recompute.py are written; it is made where it is not there.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
 }
 
 /// Arguments of `doctor`.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, doctor, plan, run};
+use preview_cost::command::{CommandError, analyze, doctor, plan, recompute, run};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::execute(&args),
         Command::Plan(args) => plan::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),
+        Command::Recompute(args) => recompute::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
         Command::Warden => return warden::main(),

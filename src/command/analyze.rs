@@ -8,6 +8,7 @@ use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
 use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
+use crate::report::recompute::Sources;
 use crate::report::{self, Dialect, Directive};
 
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
@@ -21,7 +22,24 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     if let Some(file) = &args.check {
         return check(file);
     }
+    if let Some(id) = &args.explain {
+        return explain(&args.runs, id, args.resample);
+    }
     print(&tell(&args.runs, args.format, args.resample)?)?;
+    Ok(Exit::Ok)
+}
+
+fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandError> {
+    let [run] = runs else {
+        return Err(CommandError::ExplainSeveral { runs: runs.len() });
+    };
+    let (analysis, sources) = read(run, resample)?;
+    let text = report::explain(&analysis, &sources, id).map_err(|nearest| CommandError::UnknownFigure {
+        id: id.to_owned(),
+        run: analysis.facts.run.clone(),
+        nearest: nearest.join(", "),
+    })?;
+    print(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -30,6 +48,11 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
 /// # Errors
 /// What is wrong with the archive.
 pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
+    read(directory, resample).map(|(analysis, _)| analysis)
+}
+
+/// The figures of a run's directory, and which files they come from.
+pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
     let archive = Archive::open(directory)?;
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
@@ -48,7 +71,15 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
         run: directory.to_owned(),
         source,
     })?;
-    Ok(analysis::analyze(&evidence, resample))
+    let analysis = analysis::analyze(&evidence, resample);
+    let (pairs, forks) = archive.files();
+    let sources = Sources {
+        directory: directory.display().to_string(),
+        pairs,
+        forks,
+        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
+    };
+    Ok((analysis, sources))
 }
 
 fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {

@@ -64,6 +64,28 @@ pub enum CommandError {
         /// From 1.
         line: usize,
     },
+    /// `--explain` with an id that no figure has.
+    #[error("{run} has no figure {id}; the nearest are {nearest}. `--format csv` lists them all")]
+    UnknownFigure {
+        /// What was asked for.
+        id: String,
+        /// The run.
+        run: String,
+        /// Ids that there are.
+        nearest: String,
+    },
+    /// `--explain` with several runs, or with none.
+    #[error("--explain tells one figure of one run, and {runs} runs were named; name one")]
+    ExplainSeveral {
+        /// How many.
+        runs: usize,
+    },
+    /// `recompute` of a run without a fork.
+    #[error("{run} has no fork yet, so there is nothing to recompute; wait for the first one")]
+    NothingToRecompute {
+        /// The run's directory.
+        run: PathBuf,
+    },
     /// A file that is read or written beside the archives.
     #[error("cannot {action} {path}: {source}")]
     File {
@@ -89,9 +111,17 @@ impl CommandError {
     /// How the program ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Manifest(_) | Self::Plan(_) | Self::UrlForSqlite { .. } => Exit::Usage,
+            Self::Manifest(_)
+            | Self::Plan(_)
+            | Self::UrlForSqlite { .. }
+            | Self::UnknownFigure { .. }
+            | Self::ExplainSeveral { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
-            Self::Archive(_) | Self::Evidence { .. } | Self::Splice { .. } | Self::Stale { .. } => Exit::Archive,
+            Self::Archive(_)
+            | Self::Evidence { .. }
+            | Self::Splice { .. }
+            | Self::Stale { .. }
+            | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } => Exit::Write,
             // Whoever read the output has seen enough.

@@ -3,15 +3,18 @@
 //! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
 //! every figure with its id, unit and estimator, unrounded.
 
+mod explain;
 mod format;
 mod grid;
 mod machine;
 mod plan;
+pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
 
-pub use format::{duration, milliseconds};
+pub use explain::{explain, figure};
+pub use format::{duration, figure_text, milliseconds};
 pub use machine::{csv, json};
 pub use plan::plan;
 pub use run::tables;
