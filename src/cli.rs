@@ -11,7 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     about,
     after_help = "Examples:\n  preview-cost run experiments/sqlite-memory.toml\n  preview-cost analyze results/<run>\n\n\
                   Exit codes: 0 all went well, 2 wrong command line or manifest, 3 no backend, 4 run cut short,\n\
-                  5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 130 interrupted, 1 other."
+                  5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 8 warnings under --strict,\n\
+                  130 interrupted, 1 other."
 )]
 pub struct Cli {
     /// What to do.
@@ -82,6 +83,9 @@ pub struct AnalyzeArgs {
     /// Compute the pooled bootstrap as the study did, with the manifest's number of resamples, instead of its limit.
     #[arg(long)]
     pub resample: bool,
+    /// End with exit code 8 when a warning stands beside the figures.
+    #[arg(long, conflicts_with_all = ["explain", "splice", "check"])]
+    pub strict: bool,
     /// Tell one figure whole: what it is, where it comes from, and the DuckDB query that gives it.
     #[arg(long, value_name = "ID", conflicts_with_all = ["splice", "check"])]
     pub explain: Option<String>,

@@ -25,8 +25,14 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     if let Some(id) = &args.explain {
         return explain(&args.runs, id, args.resample);
     }
-    print(&tell(&args.runs, args.format, args.resample)?)?;
-    Ok(Exit::Ok)
+    let analyses = all(&args.runs, args.resample)?;
+    print(&tell(&analyses, args.format))?;
+    let warnings: usize = analyses.iter().map(|analysis| analysis.warnings.len()).sum();
+    if !args.strict || warnings == 0 {
+        return Ok(Exit::Ok);
+    }
+    eprintln!("preview-cost: {warnings} warnings stand beside these figures, and --strict asked for none");
+    Ok(Exit::Warned)
 }
 
 fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandError> {
@@ -82,21 +88,21 @@ pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Source
     Ok((analysis, sources))
 }
 
-fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {
-    let analyses: Vec<Analysis> = runs
-        .iter()
-        .map(|run| figures_of(run, resample))
-        .collect::<Result<_, _>>()?;
-    let people = |dialect| match analyses.as_slice() {
+fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {
+    runs.iter().map(|run| figures_of(run, resample)).collect()
+}
+
+fn tell(analyses: &[Analysis], format: Format) -> String {
+    let people = |dialect| match analyses {
         [one] => report::tables(one, dialect),
         several => report::side_by_side(several, dialect),
     };
-    Ok(match format {
+    match format {
         Format::Table => people(Dialect::Terminal),
         Format::Markdown => people(Dialect::Markdown),
-        Format::Json => report::json(&analyses),
-        Format::Csv => report::csv(&analyses),
-    })
+        Format::Json => report::json(analyses),
+        Format::Csv => report::csv(analyses),
+    }
 }
 
 fn splice(file: &Path) -> Result<Exit, CommandError> {
@@ -147,7 +153,7 @@ fn respliced(file: &Path) -> Result<(String, String), CommandError> {
     };
     for Directive { runs } in report::directives(&text).map_err(fault)? {
         let runs: Vec<PathBuf> = runs.iter().map(|run| base.join(run)).collect();
-        tables.push(tell(&runs, Format::Markdown, false)?);
+        tables.push(tell(&all(&runs, false)?, Format::Markdown));
     }
     let spliced = report::splice(&text, &tables).map_err(fault)?;
     Ok((text, spliced))
