@@ -90,10 +90,11 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["splice", "check"])]
     pub explain: Option<String>,
     /// Rewrite the tables between the markers of this file, `<!-- preview-cost analyze … -->` and
-    /// `<!-- /preview-cost -->`; paths are relative to the file.
+    /// `<!-- /preview-cost -->`, and the single numbers between `<!-- fig:RUN ID -->` and `<!-- /fig -->`; paths are
+    /// relative to the file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "check"])]
     pub splice: Option<PathBuf>,
-    /// Fail when a table between the markers of this file is not what its archive gives.
+    /// Fail when a table or a number between the markers of this file is not what its archive gives.
     #[arg(long, value_name = "FILE", conflicts_with = "runs")]
     pub check: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
 use crate::report::recompute::Sources;
-use crate::report::{self, Dialect, Directive};
+use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
 
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
 ///
@@ -106,7 +107,7 @@ fn tell(analyses: &[Analysis], format: Format) -> String {
 }
 
 fn splice(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, .. } = respliced(file)?;
     if text != spliced {
         // The old text stays whole until the new one is.
         let temporary = file.with_extension("spliced.tmp");
@@ -125,7 +126,13 @@ fn splice(file: &Path) -> Result<Exit, CommandError> {
 }
 
 fn check(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, inline } = respliced(file)?;
+    for (figure, expected) in inline {
+        figure.check(&text, &expected).map_err(|source| CommandError::Inline {
+            file: file.to_owned(),
+            source,
+        })?;
+    }
     match text.lines().zip(spliced.lines()).position(|(is, should)| is != should) {
         None if text.len() == spliced.len() => Ok(Exit::Ok),
         differing => {
@@ -138,23 +145,62 @@ fn check(file: &Path) -> Result<Exit, CommandError> {
     }
 }
 
+/// The single numbers of a file, each with what its archive says that it should be.
+fn inline(file: &Path, text: &str) -> Result<Vec<(InlineFigure, String)>, CommandError> {
+    let fault = |source| CommandError::Inline {
+        file: file.to_owned(),
+        source,
+    };
+    let mut runs: BTreeMap<String, Analysis> = BTreeMap::new();
+    let mut told = Vec::new();
+    for figure in report::inline_figures(text).map_err(fault)? {
+        if !runs.contains_key(&figure.run) {
+            runs.insert(figure.run.clone(), figures_of(&beside(file, &figure.run), false)?);
+        }
+        let expected = figure.expected(&runs[&figure.run]).map_err(fault)?;
+        told.push((figure, expected));
+    }
+    Ok(told)
+}
+
+/// A path in a file is relative to the file.
+fn beside(file: &Path, path: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).join(path)
+}
+
 /// A file's text as it is, and as its archives say that it should be.
-fn respliced(file: &Path) -> Result<(String, String), CommandError> {
+struct Respliced {
+    text: String,
+    spliced: String,
+    inline: Vec<(InlineFigure, String)>,
+}
+
+fn respliced(file: &Path) -> Result<Respliced, CommandError> {
     let text = fs::read_to_string(file).map_err(|source| CommandError::File {
         action: "read",
         path: file.to_owned(),
         source,
     })?;
-    let base = file.parent().unwrap_or(Path::new("."));
-    let mut tables = Vec::new();
+    let inline = inline(file, &text)?;
+    let told = report::splice_inline(&text, &inline);
+    let spliced = match report::directives(&told) {
+        // A file may hold single numbers only.
+        Err(SpliceError::NoMarkers) if !inline.is_empty() => told,
+        directives => tables(file, &told, directives)?,
+    };
+    Ok(Respliced { text, spliced, inline })
+}
+
+/// A file's text with the tables that its markers ask for.
+fn tables(file: &Path, text: &str, directives: Result<Vec<Directive>, SpliceError>) -> Result<String, CommandError> {
     let fault = |source| CommandError::Splice {
         file: file.to_owned(),
         source,
     };
-    for Directive { runs } in report::directives(&text).map_err(fault)? {
-        let runs: Vec<PathBuf> = runs.iter().map(|run| base.join(run)).collect();
+    let mut tables = Vec::new();
+    for Directive { runs } in directives.map_err(fault)? {
+        let runs: Vec<PathBuf> = runs.iter().map(|run| beside(file, run)).collect();
         tables.push(tell(&all(&runs, false)?, Format::Markdown));
     }
-    let spliced = report::splice(&text, &tables).map_err(fault)?;
-    Ok((text, spliced))
+    report::splice(text, &tables).map_err(fault)
 }

@@ -11,7 +11,7 @@ use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
-use crate::report::SpliceError;
+use crate::report::{InlineError, SpliceError};
 use crate::run::{ForkFailure, RunError};
 
 /// Why a subcommand did not do what it was asked for.
@@ -55,6 +55,14 @@ pub enum CommandError {
         file: PathBuf,
         /// What is wrong.
         source: SpliceError,
+    },
+    /// A single number between markers, or its markers.
+    #[error("{file}:{source}")]
+    Inline {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, with its line.
+        source: InlineError,
     },
     /// A table between markers is not what its archive gives.
     #[error("{file}:{line}: this table is not what its archive gives; run `preview-cost analyze --splice {file}`")]
@@ -120,6 +128,7 @@ impl CommandError {
             Self::Archive(_)
             | Self::Evidence { .. }
             | Self::Splice { .. }
+            | Self::Inline { .. }
             | Self::Stale { .. }
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,

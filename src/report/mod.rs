@@ -6,6 +6,7 @@
 mod explain;
 mod format;
 mod grid;
+mod inline;
 mod machine;
 mod plan;
 pub mod recompute;
@@ -15,6 +16,7 @@ mod splice;
 
 pub use explain::{explain, figure};
 pub use format::{duration, figure_text, milliseconds};
+pub use inline::{InlineError, InlineFigure, inline_figures, splice_inline};
 pub use machine::{csv, json};
 pub use plan::plan;
 pub use run::tables;
