@@ -60,10 +60,15 @@ pub struct RunArgs {
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  preview-cost plan experiments/sqlite-memory.toml")]
+#[command(after_help = "Examples:\n  preview-cost plan experiments/sqlite-memory.toml\n  \
+                        preview-cost plan experiments/sqlite-memory.toml --from results/<run>")]
 pub struct PlanArgs {
-    /// The experiment's manifest.
-    pub manifest: PathBuf,
+    /// The experiment's manifest; with --from, the run's own where none is named.
+    #[arg(required_unless_present = "from")]
+    pub manifest: Option<PathBuf>,
+    /// Say from this run's own spread and times how many forks would be enough, and how long the plan takes.
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
 }
 
 /// Arguments of `analyze`.

@@ -61,6 +61,19 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
 /// The figures of a run's directory, and which files they come from.
 pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
     let archive = Archive::open(directory)?;
+    let analysis = analyzed(directory, &archive, resample)?;
+    let (pairs, forks) = archive.files();
+    let sources = Sources {
+        directory: directory.display().to_string(),
+        pairs,
+        forks,
+        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
+    };
+    Ok((analysis, sources))
+}
+
+/// The figures of an open archive.
+pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> Result<Analysis, CommandError> {
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
     let state = match archive.completeness {
@@ -78,15 +91,7 @@ pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Source
         run: directory.to_owned(),
         source,
     })?;
-    let analysis = analysis::analyze(&evidence, resample);
-    let (pairs, forks) = archive.files();
-    let sources = Sources {
-        directory: directory.display().to_string(),
-        pairs,
-        forks,
-        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
-    };
-    Ok((analysis, sources))
+    Ok(analysis::analyze(&evidence, resample))
 }
 
 fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {
