@@ -111,11 +111,11 @@ def difference_figures(pairs, by_fork, medians):
         "difference.fork_mean": (mean if len(by_fork) > 1 else None, None, None),
     }
 
-    _, low, high = over_forks([(fork.d > 0).mean() for fork in by_fork])
-    if low is not None:
-        low, high = max(low, 0.0), min(high, 1.0)
-    spread = low is not None and low < high
-    figures["difference.slower_share"] = ((pairs.d > 0).mean(), low if spread else None, high if spread else None)
+    shares = [(fork.d > 0).mean() for fork in by_fork]
+    _, low, high = over_forks(shares)
+    # Equal shares have no spread, and so no interval.
+    interval = (max(low, 0.0), min(high, 1.0)) if len(set(shares)) > 1 else (None, None)
+    figures["difference.slower_share"] = ((pairs.d > 0).mean(), *interval)
 
     both = zip(medians["subject_ns"], medians["baseline_ns"])
     _, low, high = over_forks([np.log(s / b) for s, b in both if s > 0 and b > 0])

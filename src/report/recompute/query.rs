@@ -121,7 +121,7 @@ fn of_difference(key: &str) -> Option<Said> {
         "slower_share" => {
             let select = format!(
                 "\
-SELECT cell, share AS value, CASE WHEN low < high THEN low END AS low, CASE WHEN low < high THEN high END AS high
+SELECT cell, share AS value, low, high
 FROM (
   SELECT cell, count(*) FILTER (difference_ns > 0) / count(*) AS share FROM counted GROUP BY cell
 ) LEFT JOIN (
@@ -129,7 +129,7 @@ FROM (
   FROM (
 {}
   )
-  WHERE low IS NOT NULL
+  WHERE cell IN (SELECT cell FROM shares GROUP BY cell HAVING min(share) < max(share))
 ) USING (cell)",
                 indented(&indented(&student_t("shares", "share", "cell")))
             );
