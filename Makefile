@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container bench bench-build readme clean
+.PHONY: help build experiment test lint postgres test-container recompute-check bench bench-build readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,17 @@ postgres:
 
 test-container: ## Run the checks that need a container engine with the image postgres:16.
 	$(CARGO) test --locked --test provision -- --ignored --skip stand_in
+
+# Apart from `make test`, because it fetches DuckDB and pandas from PyPI.
+recompute-check: target/recompute-venv/ready ## Compute every figure again with DuckDB and pandas, and compare.
+	$(CARGO) build --locked
+	target/recompute-venv/bin/python tests/recompute/check.py target/debug/preview-cost \
+		$(wildcard tests/fixtures/schema-1.0/*) $(dir $(wildcard results/*/manifest.parquet))
+
+target/recompute-venv/ready: tests/recompute/requirements.txt
+	python3 -m venv target/recompute-venv
+	target/recompute-venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
 
 bench: ## Measure the program itself; results are ratios beside their bounds.
 	$(CARGO) bench --locked

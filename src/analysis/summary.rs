@@ -291,8 +291,10 @@ fn slower_interval(forks: &[Vec<i64>]) -> Option<Interval> {
         .filter(|fork| !fork.is_empty())
         .map(|fork| share_above_zero(fork))
         .collect();
-    let interval = student_t(&shares)?.map(|share| share.clamp(0.0, 1.0));
-    (interval.low < interval.high).then_some(interval)
+    // Equal shares have no spread, but their mean may be off by a rounding, which would pass for one.
+    let differ = shares.iter().any(|share| share.total_cmp(&shares[0]).is_ne());
+    let interval = student_t(&shares).filter(|_| differ)?;
+    Some(interval.map(|share| share.clamp(0.0, 1.0)))
 }
 
 /// Logarithm of subject's median over baseline's, fork by fork.
@@ -380,4 +382,20 @@ fn rounds(cells: &[&CellSample]) -> Vec<Vec<f64>> {
         .iter()
         .filter_map(|row| cells.iter().map(|cell| median(cell, row.fork)).collect())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_shares_have_no_interval_however_many_forks_there_are() {
+        let fork: Vec<i64> = (0..100).map(|pair| i64::from(pair > 0)).collect();
+        for forks in 2..40 {
+            assert_eq!(slower_interval(&vec![fork.clone(); forks]), None, "{forks} forks");
+        }
+        let other = vec![0; 100];
+        let interval = slower_interval(&[fork.clone(), fork, other]).unwrap();
+        assert_eq!(interval, Interval { low: 0.0, high: 1.0 });
+    }
 }

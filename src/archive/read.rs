@@ -83,6 +83,20 @@ impl Archive {
         &self.identity.manifest_sha256
     }
 
+    /// Files within the directory that hold the rows of `pairs`, and those that hold the rows of `forks`.
+    pub fn files(&self) -> (Vec<String>, Vec<String>) {
+        match self.completeness {
+            Completeness::Sealed => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
+            Completeness::Unfinished => {
+                let part = |fork: &ForkRow| {
+                    let [pairs, row, _] = part_names(fork.position);
+                    (format!("parts/{pairs}"), format!("parts/{row}"))
+                };
+                self.forks.iter().map(part).unzip()
+            }
+        }
+    }
+
     /// Hands over the pairs of every fork, in the order of [`Self::forks`].
     ///
     /// # Errors

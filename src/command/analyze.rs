@@ -1,5 +1,6 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,8 @@ use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
 use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
-use crate::report::{self, Dialect, Directive};
+use crate::report::recompute::Sources;
+use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
 
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
 ///
@@ -21,7 +23,30 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     if let Some(file) = &args.check {
         return check(file);
     }
-    print(&tell(&args.runs, args.format, args.resample)?)?;
+    if let Some(id) = &args.explain {
+        return explain(&args.runs, id, args.resample);
+    }
+    let analyses = all(&args.runs, args.resample)?;
+    print(&tell(&analyses, args.format))?;
+    let warnings: usize = analyses.iter().map(|analysis| analysis.warnings.len()).sum();
+    if !args.strict || warnings == 0 {
+        return Ok(Exit::Ok);
+    }
+    eprintln!("preview-cost: {warnings} warnings stand beside these figures, and --strict asked for none");
+    Ok(Exit::Warned)
+}
+
+fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandError> {
+    let [run] = runs else {
+        return Err(CommandError::ExplainSeveral { runs: runs.len() });
+    };
+    let (analysis, sources) = read(run, resample)?;
+    let text = report::explain(&analysis, &sources, id).map_err(|nearest| CommandError::UnknownFigure {
+        id: id.to_owned(),
+        run: analysis.facts.run.clone(),
+        nearest: nearest.join(", "),
+    })?;
+    print(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -47,6 +72,26 @@ pub struct Loaded {
 /// What is wrong with the archive.
 pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
     let archive = Archive::open(directory)?;
+    let analysis = analyzed(directory, &archive, resample)?;
+    Ok(Loaded { archive, analysis })
+}
+
+/// The figures of a run's directory, and which files they come from.
+pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
+    let archive = Archive::open(directory)?;
+    let analysis = analyzed(directory, &archive, resample)?;
+    let (pairs, forks) = archive.files();
+    let sources = Sources {
+        directory: directory.display().to_string(),
+        pairs,
+        forks,
+        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
+    };
+    Ok((analysis, sources))
+}
+
+/// The figures of an open archive.
+pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> Result<Analysis, CommandError> {
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
     let state = match archive.completeness {
@@ -64,29 +109,28 @@ pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
         run: directory.to_owned(),
         source,
     })?;
-    let analysis = analysis::analyze(&evidence, resample);
-    Ok(Loaded { archive, analysis })
+    Ok(analysis::analyze(&evidence, resample))
 }
 
-fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {
-    let analyses: Vec<Analysis> = runs
-        .iter()
-        .map(|run| figures_of(run, resample))
-        .collect::<Result<_, _>>()?;
-    let people = |dialect| match analyses.as_slice() {
+fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {
+    runs.iter().map(|run| figures_of(run, resample)).collect()
+}
+
+fn tell(analyses: &[Analysis], format: Format) -> String {
+    let people = |dialect| match analyses {
         [one] => report::tables(one, dialect),
         several => report::side_by_side(several, dialect),
     };
-    Ok(match format {
+    match format {
         Format::Table => people(Dialect::Terminal),
         Format::Markdown => people(Dialect::Markdown),
-        Format::Json => report::json(&analyses),
-        Format::Csv => report::csv(&analyses),
-    })
+        Format::Json => report::json(analyses),
+        Format::Csv => report::csv(analyses),
+    }
 }
 
 fn splice(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, .. } = respliced(file)?;
     if text != spliced {
         // The old text stays whole until the new one is.
         let temporary = file.with_extension("spliced.tmp");
@@ -105,7 +149,13 @@ fn splice(file: &Path) -> Result<Exit, CommandError> {
 }
 
 fn check(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, inline } = respliced(file)?;
+    for (figure, expected) in inline {
+        figure.check(&text, &expected).map_err(|source| CommandError::Inline {
+            file: file.to_owned(),
+            source,
+        })?;
+    }
     match text.lines().zip(spliced.lines()).position(|(is, should)| is != should) {
         None if text.len() == spliced.len() => Ok(Exit::Ok),
         differing => {
@@ -118,23 +168,62 @@ fn check(file: &Path) -> Result<Exit, CommandError> {
     }
 }
 
+/// The single numbers of a file, each with what its archive says that it should be.
+fn inline(file: &Path, text: &str) -> Result<Vec<(InlineFigure, String)>, CommandError> {
+    let fault = |source| CommandError::Inline {
+        file: file.to_owned(),
+        source,
+    };
+    let mut runs: BTreeMap<String, Analysis> = BTreeMap::new();
+    let mut told = Vec::new();
+    for figure in report::inline_figures(text).map_err(fault)? {
+        if !runs.contains_key(&figure.run) {
+            runs.insert(figure.run.clone(), figures_of(&beside(file, &figure.run), false)?);
+        }
+        let expected = figure.expected(&runs[&figure.run]).map_err(fault)?;
+        told.push((figure, expected));
+    }
+    Ok(told)
+}
+
+/// A path in a file is relative to the file.
+fn beside(file: &Path, path: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).join(path)
+}
+
 /// A file's text as it is, and as its archives say that it should be.
-fn respliced(file: &Path) -> Result<(String, String), CommandError> {
+struct Respliced {
+    text: String,
+    spliced: String,
+    inline: Vec<(InlineFigure, String)>,
+}
+
+fn respliced(file: &Path) -> Result<Respliced, CommandError> {
     let text = fs::read_to_string(file).map_err(|source| CommandError::File {
         action: "read",
         path: file.to_owned(),
         source,
     })?;
-    let base = file.parent().unwrap_or(Path::new("."));
-    let mut tables = Vec::new();
+    let inline = inline(file, &text)?;
+    let told = report::splice_inline(&text, &inline);
+    let spliced = match report::directives(&told) {
+        // A file may hold single numbers only.
+        Err(SpliceError::NoMarkers) if !inline.is_empty() => told,
+        directives => tables(file, &told, directives)?,
+    };
+    Ok(Respliced { text, spliced, inline })
+}
+
+/// A file's text with the tables that its markers ask for.
+fn tables(file: &Path, text: &str, directives: Result<Vec<Directive>, SpliceError>) -> Result<String, CommandError> {
     let fault = |source| CommandError::Splice {
         file: file.to_owned(),
         source,
     };
-    for Directive { runs } in report::directives(&text).map_err(fault)? {
-        let runs: Vec<PathBuf> = runs.iter().map(|run| base.join(run)).collect();
-        tables.push(tell(&runs, Format::Markdown, false)?);
+    let mut tables = Vec::new();
+    for Directive { runs } in directives.map_err(fault)? {
+        let runs: Vec<PathBuf> = runs.iter().map(|run| beside(file, run)).collect();
+        tables.push(tell(&all(&runs, false)?, Format::Markdown));
     }
-    let spliced = report::splice(&text, &tables).map_err(fault)?;
-    Ok((text, spliced))
+    report::splice(text, &tables).map_err(fault)
 }

@@ -6,6 +6,7 @@ pub mod doctor;
 mod error;
 pub mod plan;
 mod progress;
+pub mod recompute;
 pub mod run;
 
 use std::fmt::Display;

@@ -4,17 +4,24 @@
 //! every figure with its id, unit and estimator, unrounded.
 
 mod comparison;
+mod explain;
 mod format;
 mod grid;
+mod inline;
 mod machine;
+mod outlook;
 mod plan;
+pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
 
 pub use comparison::comparison;
-pub use format::{duration, milliseconds};
+pub use explain::{explain, figure};
+pub use format::{duration, figure_text, milliseconds};
+pub use inline::{InlineError, InlineFigure, inline_figures, splice_inline};
 pub use machine::{csv, json};
+pub use outlook::outlook;
 pub use plan::plan;
 pub use run::tables;
 pub use side_by_side::side_by_side;
