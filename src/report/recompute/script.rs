@@ -17,9 +17,9 @@ pub fn sql(facts: &RunFacts, sources: &Sources) -> String {
         facts,
         "duckdb -csv -cmd \"SET VARIABLE run = 'results/<run>'\" < recompute.sql   (or without -cmd, in the run's directory)",
         &[
-            "Written for DuckDB 1.2 and later. One thread, because a sum of doubles depends on the order in which it is taken.",
+            "Checked with the DuckDB of tests/recompute/requirements.txt. One thread, because a sum of doubles depends on its order.",
             "Equal to the last bit: counts, and all that is an order statistic. Means, intervals over forks and ratios: to",
-            "about 15 digits.",
+            "1e-12 of their size.",
         ],
         NOT_IN_SQL,
     );
@@ -66,10 +66,10 @@ pub fn python(facts: &RunFacts, sources: &Sources) -> String {
         facts,
         "python recompute.py results/<run>   (or without an argument, in the run's directory)",
         &[
-            "Written for Python 3.10 and later with pandas, pyarrow, numpy and scipy. scipy gives Student's t (every interval",
+            "Checked with the versions of tests/recompute/requirements.txt. scipy gives Student's t (every interval",
             "over forks, noise_floor, noise_factor, verdict.p, forks_needed, fixed, per_plan) and the binomial distribution",
             "(intervals of p50, p95 and p99, and whether a tail is told; difference.median.within_session). All else is",
-            "pandas and numpy. Equal to the last bit: counts, and all that is an order statistic. The rest: to about 15 digits.",
+            "pandas and numpy. Equal to the last bit: counts, and all that is an order statistic. The rest: to 1e-12.",
         ],
         NOT_IN_PYTHON,
     );
