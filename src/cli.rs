@@ -33,6 +33,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write two scripts, for DuckDB and for Python, that compute a run's figures without this program.
     Recompute(RecomputeArgs),
+    /// Write a run's figures and plots as one page that opens from disk.
+    Report(ReportArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -151,6 +153,24 @@ pub struct RecomputeArgs {
     /// Where recompute.sql and recompute.py are written; it is made where it is not there.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost report results/<run>\n  \
+                        preview-cost report results/<run> --out report.html --svg plots")]
+pub struct ReportArgs {
+    /// Directory of the run; nothing is written into it.
+    pub run: PathBuf,
+    /// The page; `<run>.html` in the current directory if not given.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Write each plot as an SVG file into this directory too.
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `doctor`.

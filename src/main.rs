@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, run, tell};
+use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, tell};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -16,14 +16,15 @@ fn main() -> ExitCode {
         Command::Analyze(args) => analyze::execute(&args),
         Command::Compare(args) => compare::execute(&args),
         Command::Recompute(args) => recompute::execute(&args),
+        Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
         Command::Warden => return warden::main(),
     };
-    outcome.unwrap_or_else(|error| report(&error)).into()
+    outcome.unwrap_or_else(|error| fail(&error)).into()
 }
 
-fn report(error: &CommandError) -> Exit {
+fn fail(error: &CommandError) -> Exit {
     tell(error);
     error.exit()
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is trimmed or corrected on the strength of a diagnostic. It is said, and the reader decides.
 
-use super::changepoint::changepoints;
+use super::changepoint::{Changepoint, changepoints};
 use super::evidence::{CellSample, Evidence, ForkSample, State};
 use super::interval::{self, Mean};
 use super::summary::CellSummary;
@@ -251,11 +251,16 @@ fn unsteady(sample: &CellSample) -> Option<String> {
 }
 
 fn still_changes(fork: &ForkSample) -> bool {
-    [&fork.subject_series, &fork.baseline_series].into_iter().any(|series| {
-        changepoints(series).iter().any(|change| {
-            change.at > fork.warmup && (change.after - change.before).abs() > LEVEL_CHANGE_MIN * change.before
-        })
-    })
+    [&fork.subject_series, &fork.baseline_series]
+        .into_iter()
+        .any(|series| level_changes(series).iter().any(|change| change.at > fork.warmup))
+}
+
+/// The changes of level that are large enough to be told.
+pub(super) fn level_changes(series: &[i64]) -> Vec<Changepoint> {
+    let mut changes = changepoints(series);
+    changes.retain(|change| (change.after - change.before).abs() > LEVEL_CHANGE_MIN * change.before);
+    changes
 }
 
 /// Lag-1 correlation of a fork's differences, by ranks, so that single slow pairs don't decide it.

@@ -338,14 +338,17 @@ fn distance(sample: &CellSample) -> Option<i64> {
 /// The control's interval is where a difference between two equal sides may lie; what it reaches can't be told from
 /// nothing.
 fn noise_floor(cell: &CellSummary, cells: &[CellSummary]) -> Option<NoiseFloor> {
-    let control = cells.iter().find(|other| {
-        other.cell.is_control && other.cell.plans == cell.cell.plans && other.cell.subject == cell.cell.subject
-    })?;
+    let control = cells.iter().find(|other| is_control_of(&other.cell, &cell.cell))?;
     let control = control.difference.as_ref()?;
     Some(NoiseFloor {
         difference: control.headline()?.reach(),
         factor: control.ratio_interval.map(|ratio| ratio.map(f64::ln).reach().exp()),
     })
+}
+
+/// Whether a cell is the control at another's size.
+pub(super) fn is_control_of(other: &CellRow, cell: &CellRow) -> bool {
+    other.is_control && other.plans == cell.plans && other.subject == cell.subject
 }
 
 /// Fits each pair of sides over the sizes, with the forks that have the same place in their cells as rounds.

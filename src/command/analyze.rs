@@ -1,15 +1,16 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use terminal_size::terminal_size_of;
+
+use super::load::{evidence_of, figures_of, with_sources};
 use super::{CommandError, print};
-use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
-use crate::archive::{Archive, Completeness};
+use crate::analysis::{self, Analysis};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
-use crate::report::recompute::Sources;
 use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
 
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
@@ -28,11 +29,18 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     }
     let analyses = all(&args.runs, args.resample)?;
     print(&tell(&analyses, args.format))?;
+    if let ([run], Format::Table) = (args.runs.as_slice(), args.format)
+        && is_wide_terminal()
+    {
+        print(&shapes(run, &analyses[0])?)?;
+    }
     let warnings: usize = analyses.iter().map(|analysis| analysis.warnings.len()).sum();
     if !args.strict || warnings == 0 {
         return Ok(Exit::Ok);
     }
-    eprintln!("preview-cost: {warnings} warnings stand beside these figures, and --strict asked for none");
+    super::tell(format_args!(
+        "{warnings} warnings stand beside these figures, and --strict asked for none"
+    ));
     Ok(Exit::Warned)
 }
 
@@ -40,7 +48,7 @@ fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandEr
     let [run] = runs else {
         return Err(CommandError::ExplainSeveral { runs: runs.len() });
     };
-    let (analysis, sources) = read(run, resample)?;
+    let (analysis, sources) = with_sources(run, resample)?;
     let text = report::explain(&analysis, &sources, id).map_err(|nearest| CommandError::UnknownFigure {
         id: id.to_owned(),
         run: analysis.facts.run.clone(),
@@ -50,66 +58,16 @@ fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandEr
     Ok(Exit::Ok)
 }
 
-/// The figures of a run's directory.
-///
-/// # Errors
-/// What is wrong with the archive.
-pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
-    load(directory, resample).map(|loaded| loaded.analysis)
+/// Whether standard output is a terminal that has room for a histogram. Piped text is the same for everyone.
+fn is_wide_terminal() -> bool {
+    let size = terminal_size_of(io::stdout());
+    size.is_some_and(|(width, _)| usize::from(width.0) >= report::COLUMNS_MIN)
 }
 
-/// A run's archive and what follows from it.
-pub struct Loaded {
-    /// The archive.
-    pub archive: Archive,
-    /// Its figures.
-    pub analysis: Analysis,
-}
-
-/// Opens a run's directory and computes its figures.
-///
-/// # Errors
-/// What is wrong with the archive.
-pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
-    let archive = Archive::open(directory)?;
-    let analysis = analyzed(directory, &archive, resample)?;
-    Ok(Loaded { archive, analysis })
-}
-
-/// The figures of a run's directory, and which files they come from.
-pub(super) fn read(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
-    let archive = Archive::open(directory)?;
-    let analysis = analyzed(directory, &archive, resample)?;
-    let (pairs, forks) = archive.files();
-    let sources = Sources {
-        directory: directory.display().to_string(),
-        pairs,
-        forks,
-        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
-    };
-    Ok((analysis, sources))
-}
-
-/// The figures of an open archive.
-pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> Result<Analysis, CommandError> {
-    let mut samples = Vec::new();
-    archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
-    let state = match archive.completeness {
-        Completeness::Sealed => State::Finished,
-        Completeness::Unfinished => State::Unfinished,
-    };
-    let archived = Archived {
-        settings: &archive.settings,
-        cells: &archive.cells,
-        forks: &archive.forks,
-        facts: &archive.facts,
-        state,
-    };
-    let evidence = Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
-        run: directory.to_owned(),
-        source,
-    })?;
-    Ok(analysis::analyze(&evidence, resample))
+/// A small histogram a cell.
+fn shapes(run: &Path, analysis: &Analysis) -> Result<String, CommandError> {
+    let (_, evidence) = evidence_of(run)?;
+    Ok(report::histograms(analysis, &analysis::portraits(&evidence, analysis)))
 }
 
 fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {

@@ -11,7 +11,7 @@ use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
-use crate::report::{InlineError, SpliceError};
+use crate::report::{InlineError, ReportError, SpliceError};
 use crate::run::{ForkFailure, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
@@ -94,6 +94,21 @@ pub enum CommandError {
         /// The run's directory.
         run: PathBuf,
     },
+    /// A report that could not be made.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// A file that would be written over.
+    #[error("{path} exists already; name another file, or replace it with --force")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that would be written into a run.
+    #[error("{path} is within the run's directory, which holds what was measured and nothing else; name another place")]
+    WithinRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file that is read or written beside the archives.
     #[error("cannot {action} {path}: {source}")]
     File {
@@ -123,7 +138,8 @@ impl CommandError {
             | Self::Plan(_)
             | Self::UrlForSqlite { .. }
             | Self::UnknownFigure { .. }
-            | Self::ExplainSeveral { .. } => Exit::Usage,
+            | Self::ExplainSeveral { .. }
+            | Self::WithinRun { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
             Self::Archive(_)
             | Self::Evidence { .. }
@@ -132,8 +148,10 @@ impl CommandError {
             | Self::Stale { .. }
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,
-            Self::File { action: "write", .. } => Exit::Write,
-            Self::File { .. } | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => Exit::Other,
+            Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
+            Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {
+                Exit::Other
+            }
         }
     }
 }

@@ -4,9 +4,11 @@ pub mod analyze;
 pub mod compare;
 pub mod doctor;
 mod error;
+mod load;
 pub mod plan;
 mod progress;
 pub mod recompute;
+pub mod report;
 pub mod run;
 
 use std::fmt::Display;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::analyze::analyzed;
+use super::load::analyzed;
 use super::{CommandError, print};
 use crate::analysis;
 use crate::archive::Archive;

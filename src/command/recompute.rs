@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::analyze::read;
+use super::load::with_sources;
 use super::{CommandError, print};
 use crate::cli::RecomputeArgs;
 use crate::exit::Exit;
@@ -14,7 +14,7 @@ use crate::report::recompute;
 /// # Errors
 /// What is wrong with the archive, or a file that can't be written.
 pub fn execute(args: &RecomputeArgs) -> Result<Exit, CommandError> {
-    let (analysis, sources) = read(&args.run, false)?;
+    let (analysis, sources) = with_sources(&args.run, false)?;
     if sources.is_empty() {
         return Err(CommandError::NothingToRecompute { run: args.run.clone() });
     }

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use super::Dialect;
+use super::plot::escaped;
 
 /// Headings and rows of text; the first column is a label, the others are numbers.
 pub(super) struct Grid {
@@ -62,6 +63,32 @@ impl Grid {
             .map(|line| line.trim_end().to_owned())
             .collect::<Vec<_>>()
             .join("\n")
+    }
+
+    /// The table for a page: rows have headings too, for those who listen to it.
+    pub fn html(&self) -> String {
+        let cell = |place: usize, tag: &str, scope: &str, text: &str| {
+            let class = if place < self.labels { "" } else { " class=\"number\"" };
+            format!("<{tag}{scope}{class}>{}</{tag}>", escaped(text))
+        };
+        let mut html = String::from("<table>\n<thead><tr>");
+        for (place, heading) in self.headings.iter().enumerate() {
+            html.push_str(&cell(place, "th", " scope=\"col\"", heading));
+        }
+        html.push_str("</tr></thead>\n<tbody>\n");
+        for row in &self.rows {
+            html.push_str("<tr>");
+            for (place, text) in row.iter().enumerate() {
+                html.push_str(&if place == 0 {
+                    cell(place, "th", " scope=\"row\"", text)
+                } else {
+                    cell(place, "td", "", text)
+                });
+            }
+            html.push_str("</tr>\n");
+        }
+        html.push_str("</tbody>\n</table>");
+        html
     }
 
     fn markdown(&self) -> String {

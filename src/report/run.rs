@@ -41,6 +41,15 @@ fn heading(analysis: &Analysis, dialect: Dialect) -> String {
         Dialect::Terminal => facts.title.clone(),
         Dialect::Markdown => format!("**{}**", facts.title),
     };
+    let mut lines = vec![title, facts.question.clone()];
+    lines.extend(answer(analysis));
+    lines.push(measured(analysis));
+    lines.join(if dialect == Dialect::Markdown { "  \n" } else { "\n" })
+}
+
+/// What was measured, in one sentence.
+pub(super) fn measured(analysis: &Analysis) -> String {
+    let facts = &analysis.facts;
     let count = |is_control: bool| {
         let cells = analysis
             .cells
@@ -49,13 +58,10 @@ fn heading(analysis: &Analysis, dialect: Dialect) -> String {
         cells.fold((0, 0), |(pairs, forks), cell| (pairs + cell.pairs, forks + cell.forks))
     };
     let ((pairs, forks), (controls, _)) = (count(false), count(true));
-    let mut lines = vec![title, facts.question.clone()];
-    lines.extend(answer(analysis));
-    lines.push(format!(
+    format!(
         "Run {} on {}: {pairs} pairs in {forks} forks, and {controls} control pairs.",
         facts.run, facts.backend
-    ));
-    lines.join(if dialect == Dialect::Markdown { "  \n" } else { "\n" })
+    )
 }
 
 /// The primary figure in one sentence.
@@ -93,7 +99,7 @@ pub(super) fn label(cell: &CellSummary) -> Vec<String> {
     ]
 }
 
-fn difference_grid(analysis: &Analysis) -> Grid {
+pub(super) fn difference_grid(analysis: &Analysis) -> Grid {
     let headings = [
         "plans",
         "difference",
@@ -138,7 +144,7 @@ fn difference_cells(difference: Option<&Difference>) -> Vec<String> {
     ]
 }
 
-fn sides_grid(analysis: &Analysis) -> Grid {
+pub(super) fn sides_grid(analysis: &Analysis) -> Grid {
     let headings = [
         "plans",
         "side",
@@ -178,7 +184,7 @@ fn quantile(quantile: Quantile) -> String {
 }
 
 /// How a difference grows over the sizes, in one sentence.
-fn growth(scaling: &Scaling) -> String {
+pub(super) fn growth(scaling: &Scaling) -> String {
     let sides = format!("{} − {}", scaling.subject, scaling.baseline);
     let sizes: Vec<String> = scaling.plans.iter().map(ToString::to_string).collect();
     let told = |(value, interval): (f64, Option<Interval>)| {
@@ -194,7 +200,7 @@ fn growth(scaling: &Scaling) -> String {
     )
 }
 
-fn legend(analysis: &Analysis) -> String {
+pub(super) fn legend(analysis: &Analysis) -> String {
     format!(
         "Times in ms; percentiles are nearest rank. The 95 % interval is Student's t on the forks' medians; \"within \
          session\" is the study's bootstrap over pooled pairs, which can't see what differs between forks. Ratio: of the \
