@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use preview_cost::analysis::{self, Figure};
-use preview_cost::command::analyze::figures_of;
+use preview_cost::command::load::figures_of;
 use preview_cost::report::{Dialect, figure_text, milliseconds, tables};
 use tempfile::TempDir;
 

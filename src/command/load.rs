@@ -23,7 +23,10 @@ pub(super) fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandEr
 }
 
 /// The figures of a run's directory.
-pub(super) fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
+///
+/// # Errors
+/// What is wrong with the archive.
+pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
     load(directory, resample).map(|loaded| loaded.analysis)
 }
 

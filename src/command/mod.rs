@@ -4,7 +4,7 @@ pub mod analyze;
 pub mod compare;
 pub mod doctor;
 mod error;
-mod load;
+pub mod load;
 pub mod plan;
 mod progress;
 pub mod recompute;
