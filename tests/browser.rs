@@ -1,6 +1,6 @@
 //! The page of a run in a real browser: `make browser-test`, which needs Chromium and fails without it.
 //!
-//! Chromium is spoken to in its DevTools protocol over two pipes. What it shows is kept under the target directory, to
+//! Chromium is spoken to in its debugging protocol over two pipes. What it shows is kept under the target directory, to
 //! be looked at.
 
 use std::fs;
@@ -79,16 +79,16 @@ impl Browser {
             events: Vec::new(),
             _profile: profile,
         };
-        let target = browser.ask("Target.createTarget", json!({"url": "about:blank"}))["targetId"].clone();
-        let session = browser.ask("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
+        let target = browser.ask("Target.createTarget", &json!({"url": "about:blank"}))["targetId"].clone();
+        let session = browser.ask("Target.attachToTarget", &json!({"targetId": target, "flatten": true}));
         browser.session = session["sessionId"].as_str().map(str::to_owned);
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.ask(&format!("{domain}.enable"), json!({}));
+            browser.ask(&format!("{domain}.enable"), &json!({}));
         }
         browser
     }
 
-    fn ask(&mut self, method: &str, parameters: Value) -> Value {
+    fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.last += 1;
         let mut message = json!({"id": self.last, "method": method, "params": parameters});
         if let Some(session) = &self.session {
@@ -123,11 +123,11 @@ impl Browser {
     /// Opens a file in a colour scheme and a width, and waits until it is loaded.
     fn open(&mut self, page: &Path, scheme: &str, width: u32) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.ask("Emulation.setEmulatedMedia", json!({"features": features}));
+        self.ask("Emulation.setEmulatedMedia", &json!({"features": features}));
         let metrics = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500});
-        self.ask("Emulation.setDeviceMetricsOverride", metrics);
+        self.ask("Emulation.setDeviceMetricsOverride", &metrics);
         self.events.clear();
-        self.ask("Page.navigate", json!({"url": format!("file://{}", page.display())}));
+        self.ask("Page.navigate", &json!({"url": format!("file://{}", page.display())}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push(event);
@@ -136,7 +136,7 @@ impl Browser {
 
     fn evaluate(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true});
-        let told = self.ask("Runtime.evaluate", asked);
+        let told = self.ask("Runtime.evaluate", &asked);
         assert!(told["exceptionDetails"].is_null(), "{told}");
         told["result"]["value"].clone()
     }
@@ -152,7 +152,7 @@ impl Browser {
     }
 
     /// Keeps what an answer holds in base 64.
-    fn keep(&mut self, name: &str, method: &str, parameters: Value) -> Vec<u8> {
+    fn keep(&mut self, name: &str, method: &str, parameters: &Value) -> Vec<u8> {
         let data = self.ask(method, parameters)["data"].as_str().unwrap().to_owned();
         let bytes = decoded(&data);
         fs::write(shots().join(name), &bytes).unwrap();
@@ -222,10 +222,10 @@ fn a_page_opens_in_light_dark_and_on_a_phone_without_a_complaint() {
         assert_eq!(unreadable, json!("[]"), "{name}");
         papers.push(browser.evaluate("getComputedStyle(document.body).backgroundColor"));
         let capture = json!({"format": "png", "captureBeyondViewport": true});
-        browser.keep(&format!("{name}.png"), "Page.captureScreenshot", capture);
+        browser.keep(&format!("{name}.png"), "Page.captureScreenshot", &capture);
     }
     assert_ne!(papers[0], papers[1], "dark is another paper than light");
-    let pdf = browser.keep("page.pdf", "Page.printToPDF", json!({"printBackground": true}));
+    let pdf = browser.keep("page.pdf", "Page.printToPDF", &json!({"printBackground": true}));
     assert!(pdf.starts_with(b"%PDF") && pdf.len() > 20_000);
 }
 

@@ -20,7 +20,7 @@ const FIXTURE: &str = concat!(
 const HOSTILE: &str = r#"name = "hostile"
 title = "</title><script>alert('x')</script> & \"more\""
 question = "<img src=x onerror=alert(1)>?"
-analysis = "</pre></details><b>bold</b> {{ 7 * 7 }}"
+analysis = "</pre></details><b>bold</b> {{ 7777 * 7 }}"
 
 [backend]
 engine = "sqlite"
@@ -204,9 +204,9 @@ fn words_of_a_manifest_are_never_markup() {
         (markup.count("script"), markup.count("img"), markup.count("title")),
         (0, 0, 1 + 11)
     );
-    assert!(page.contains("&lt;script&gt;alert") && page.contains("{{ 7 * 7 }}"));
+    assert!(page.contains("&lt;script&gt;alert") && page.contains("{{ 7777 * 7 }}"));
     assert!(
-        !page.contains("<b>bold") && !page.contains("49"),
+        !page.contains("<b>bold") && !page.contains("54439"),
         "nothing is evaluated"
     );
 }

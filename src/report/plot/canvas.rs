@@ -185,6 +185,9 @@ impl DrawingBackend for Canvas<'_> {
     }
 
     fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, (x, y): BackendCoord) -> Drawn {
+        if text.is_empty() {
+            return Ok(());
+        }
         let anchor = match style.anchor().h_pos {
             HPos::Left => "start",
             HPos::Center => "middle",

@@ -71,7 +71,7 @@ fn ruler(analysis: &Analysis, cells: &[(&CellSummary, &Difference)]) -> Result<P
             .try_for_each(|(place, (cell, difference))| row(sheet, rows - place as f64 - 0.5, cell, difference))
     });
     plot(
-        "distance".to_owned(),
+        "distance-and-budget".to_owned(),
         size,
         Words {
             title,

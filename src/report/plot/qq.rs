@@ -6,8 +6,8 @@ use super::ink::Ink;
 use super::{Gallery, PANEL, Plot, ReportError, Seen, Words, millis, plot};
 use crate::analysis::QuantilePair;
 
-/// Percentiles that are named.
-const NAMED: [u32; 3] = [50, 95, 99];
+/// Percentiles that are named, and how many pixels below their mark, so that names of marks that lie on each other don't.
+const NAMED: [(u32, i32); 3] = [(50, 12), (95, 0), (99, -12)];
 
 pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     Ok(Gallery {
@@ -62,6 +62,9 @@ fn frame(seen: &Seen<'_>) -> Frame {
     };
     let low = millis(times().min().unwrap_or(1).max(1) as f64);
     let high = millis(times().max().unwrap_or(1).max(1) as f64);
+    // Room for the names of the first and the last mark.
+    let air = (high / low).powf(0.06);
+    let (low, high) = (low / air, high * air);
     let axis = |side: &str| Axis::over(format!("{side}, ms"), Scale::Logarithmic, low, high, 5);
     Frame {
         size: PANEL,
@@ -79,11 +82,14 @@ fn paint(sheet: &mut Sheet<'_, '_>, quantiles: &[QuantilePair]) -> Drawn {
     for pair in quantiles {
         sheet.dot(at(pair), 4, Ink::Subject, 0.9)?;
     }
-    for pair in quantiles.iter().filter(|pair| NAMED.contains(&pair.percent)) {
+    for (percent, down) in NAMED {
+        let Some(pair) = quantiles.iter().find(|pair| pair.percent == percent) else {
+            continue;
+        };
         sheet.ring(at(pair), 10, Ink::Text)?;
-        let on_the_right = pair.baseline.max(1) as f64 / 1e6 > (low * high).sqrt();
-        let aside = if on_the_right { -9 } else { 9 };
-        sheet.words(format!("p{}", pair.percent), at(pair), (aside, 0))?;
+        let is_on_the_right = at(pair).0 > (low * high).sqrt();
+        let aside = if is_on_the_right { -9 } else { 9 };
+        sheet.words(format!("p{percent}"), at(pair), (aside, down))?;
     }
     Ok(())
 }

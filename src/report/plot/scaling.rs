@@ -14,12 +14,12 @@ const MARKS_APART: f64 = 0.07;
 
 pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     let mut plots = Vec::new();
-    for scaling in &analysis.scaling {
+    for (place, scaling) in analysis.scaling.iter().enumerate() {
         let of_sides: Vec<&Seen<'_>> = (seen.iter())
             .filter(|seen| seen.cell.cell.subject == scaling.subject && seen.cell.cell.baseline == scaling.baseline)
             .collect();
-        plots.push(difference(scaling, &of_sides)?);
-        plots.push(ratio(scaling, &of_sides)?);
+        plots.push(difference(place, scaling, &of_sides)?);
+        plots.push(ratio(place, scaling, &of_sides)?);
     }
     Ok(Gallery {
         name: "scaling",
@@ -32,8 +32,8 @@ pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery,
     })
 }
 
-fn name(kind: &str, scaling: &Scaling) -> String {
-    format!("{kind}-{}-{}", slug(&scaling.subject), slug(&scaling.baseline))
+fn name(kind: &str, place: usize, scaling: &Scaling) -> String {
+    format!("{kind}-{place}-{}-{}", slug(&scaling.subject), slug(&scaling.baseline))
 }
 
 fn sizes(scaling: &Scaling) -> Axis {
@@ -49,7 +49,7 @@ fn sizes(scaling: &Scaling) -> Axis {
     axis
 }
 
-fn difference(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
+fn difference(place: usize, scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
     let description = format!(
         "The difference in ms at {} sizes with its intervals, and the fitted line.",
         scaling.plans.len()
@@ -87,7 +87,7 @@ fn difference(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError
         Ok(())
     });
     plot(
-        name("scaling", scaling),
+        name("scaling", place, scaling),
         PANEL,
         Words {
             title: growth(scaling),
@@ -119,7 +119,7 @@ fn penalties(scaling: &Scaling, seen: &[&Seen<'_>], fixed: f64) -> Axis {
     )
 }
 
-fn ratio(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
+fn ratio(place: usize, scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
     let ratios: Vec<(f64, f64, Option<Interval>)> = (seen.iter())
         .filter_map(|seen| {
             let difference = seen.cell.difference.as_ref()?;
@@ -161,7 +161,7 @@ fn ratio(scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, ReportError> {
             .try_for_each(|(plans, value, interval)| ring(sheet, *plans, *value, *interval))
     });
     plot(
-        name("ratio", scaling),
+        name("ratio", place, scaling),
         PANEL,
         Words {
             title,
