@@ -7,10 +7,12 @@
 //! The `parquet` crate is used without Arrow: rows are columns of plain vectors already, and Arrow's crates would take
 //! a good part of the build.
 
+mod columns;
 mod decode;
 mod encode;
 mod frame;
 
+pub(super) use columns::Sparse;
 pub(super) use decode::TableReader;
 pub(super) use encode::{TableWriter, encode};
 pub(super) use frame::{Frame, Value};
