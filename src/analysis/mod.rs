@@ -4,20 +4,25 @@
 //! nearest rank. The fork is the unit of repetition: the headline interval is Student's t on the forks' medians; the
 //! study's pooled bootstrap stands beside it as "within session", since it can't see what differs between forks.
 
+mod analyst;
 mod bootstrap;
+mod cell;
 mod changepoint;
 mod comparison;
 mod definition;
 mod diagnostics;
 mod evidence;
 mod figure;
+mod fork;
 mod interval;
 mod planning;
+mod pooled;
 mod ranks;
 mod scaling;
 mod summary;
 mod verdict;
 
+pub use analyst::{Analyst, analyze};
 pub use bootstrap::{pooled_exact, pooled_resampled, two_level};
 pub use changepoint::{Changepoint, changepoints};
 pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
@@ -28,5 +33,5 @@ pub use figure::{Figure, figures};
 pub use interval::{Interval, Mean, student_t};
 pub use planning::forks_for;
 pub use scaling::{Scaling, Trend};
-pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side, analyze};
+pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side};
 pub use verdict::Verdict;

@@ -26,9 +26,7 @@ pub(super) struct MedianRank {
 impl MedianRank {
     /// For resamples of `n` values, `n` at least 1.
     pub fn of(n: usize) -> Self {
-        let m = nearest_rank::rank(n, 1, 2);
-        let spread = (DEVIATIONS * (n as f64).sqrt() / 2.0).ceil() as usize + 1;
-        let (first, last) = (m.saturating_sub(spread).max(1), (m + spread).min(n));
+        let (m, first, last) = likely(n);
         let mut cumulative: Vec<f64> = (first..=last).map(|k| reached(n, m, k)).collect();
         if let Some(last) = cumulative.last_mut() {
             *last = 1.0;
@@ -48,6 +46,19 @@ impl MedianRank {
         let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         self.quantile(1.0 - uniform)
     }
+}
+
+/// The median's rank in a sample of `n`, and the first and the last rank that a resample's median may fall on.
+fn likely(n: usize) -> (usize, usize, usize) {
+    let m = nearest_rank::rank(n, 1, 2);
+    let spread = (DEVIATIONS * (n as f64).sqrt() / 2.0).ceil() as usize + 1;
+    (m, m.saturating_sub(spread).max(1), (m + spread).min(n))
+}
+
+/// [`MedianRank::quantile`] without the table: for one or two of them, a dozen probabilities are enough.
+pub(super) fn median_quantile(n: usize, probability: f64) -> usize {
+    let (m, first, last) = likely(n);
+    first + first_where(last - first, |place| reached(n, m, first + place) >= probability)
 }
 
 fn reached(n: usize, m: usize, k: usize) -> f64 {
@@ -93,6 +104,8 @@ mod tests {
         for (n, low, high) in [(1, 1, 1), (1_500, 712, 788), (1_000_000, 499_020, 500_980)] {
             let ranks = MedianRank::of(n);
             assert_eq!((ranks.quantile(0.025), ranks.quantile(0.975)), (low, high), "{n}");
+            let alone = (median_quantile(n, 0.025), median_quantile(n, 0.975));
+            assert_eq!(alone, (low, high), "{n}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use super::{CommandError, print};
-use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
+use crate::analysis::{Analysis, Analyst, Archived, State};
 use crate::archive::{Archive, Completeness};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
@@ -47,8 +48,6 @@ pub struct Loaded {
 /// What is wrong with the archive.
 pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
     let archive = Archive::open(directory)?;
-    let mut samples = Vec::new();
-    archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
     let state = match archive.completeness {
         Completeness::Sealed => State::Finished,
         Completeness::Unfinished => State::Unfinished,
@@ -60,11 +59,14 @@ pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
         facts: &archive.facts,
         state,
     };
-    let evidence = Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
+    let fault = |source| CommandError::Evidence {
         run: directory.to_owned(),
         source,
-    })?;
-    let analysis = analysis::analyze(&evidence, resample);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut analyst = Analyst::new(archived, resample, threads).map_err(fault)?;
+    archive.for_each_fork_times(threads, |times| analyst.add(times).map_err(fault))?;
+    let analysis = analyst.finish();
     Ok(Loaded { archive, analysis })
 }
 
