@@ -132,7 +132,7 @@ fn of_run(of: Findings<'_>) -> Vec<Warning> {
 /// Whether the forks' medians move with their place in the run: each as a share of its cell's mean, over the share of the
 /// run that had passed; the slope by least squares, tested by Student's t.
 fn drift(of: Findings<'_>) -> Option<String> {
-    let last = f64::from(of.facts.forks_planned.saturating_sub(1));
+    let last = f64::from(of.facts.forks_planned.checked_sub(1).filter(|&last| last > 0)?);
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut means = 0;
     let cells = of.cells.iter().zip(of.examined);
