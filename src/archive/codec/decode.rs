@@ -14,7 +14,7 @@ use super::encode::GROUP_ROWS;
 use super::frame::{Frame, Values};
 use crate::archive::error::ReadError;
 use crate::archive::guard::guarded;
-use crate::archive::schema::{Column, Kind, SCHEMA_MAJOR, Table};
+use crate::archive::schema::{Column, Kind, MANIFEST, SCHEMA_MAJOR, Table};
 
 /// Rows of a row group above which a file is not believed: it would be given memory for what it claims.
 const GROUP_ROWS_MAX: usize = 8 * GROUP_ROWS;
@@ -51,21 +51,46 @@ impl TableReader {
         })?;
         let reader = SerializedFileReader::new(file).map_err(|error| decode_error(path, &error))?;
         let metadata = reader.metadata().file_metadata();
-        let identity = identity(metadata.key_value_metadata(), table, path)?;
+        let identity = identity(metadata.key_value_metadata(), table, path);
         let stored = metadata.schema_descr().columns();
         let places = table.columns.iter().map(|column| {
             let place = stored.iter().position(|stored| stored.path().string() == column.name);
             place.ok_or_else(|| schema_error(path, format!("column {} is missing", column.name)))
         });
-        let places = places.collect::<Result<_, _>>()?;
-        Ok(Self {
+        let places = places.collect::<Result<_, _>>();
+        let with = |identity, places| Self {
             table,
             path: path.to_owned(),
             identity,
             reader,
             places,
             next: 0,
-        })
+        };
+        match (identity, places) {
+            (Err(ReadError::Version { path, found, reads, .. }), Ok(places)) => Err(ReadError::Version {
+                path,
+                found,
+                reads,
+                writer: with(FileIdentity::default(), places).writer(),
+            }),
+            (identity, places) => Ok(with(identity?, places?)),
+        }
+    }
+
+    /// Version of the program that wrote a run, as far as its manifest's table can be read. It reads what it wrote.
+    fn writer(self) -> Option<String> {
+        if self.table.name != MANIFEST.name {
+            return None;
+        }
+        let frame = self.all().ok()?;
+        let [sections, keys, values] = ["section", "key", "value"].map(|name| frame.texts(name));
+        let rows = sections.iter().zip(keys).zip(values);
+        let is_version = |section: &Option<String>, key: &Option<String>| {
+            section.as_deref() == Some("program") && key.as_deref() == Some("version")
+        };
+        rows.into_iter()
+            .find(|((section, key), _)| is_version(section, key))
+            .and_then(|(_, value)| value.clone())
     }
 
     pub fn path(&self) -> &Path {
@@ -269,6 +294,7 @@ fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Res
             path: path.to_owned(),
             found: version,
             reads: SCHEMA_MAJOR,
+            writer: None,
         });
     }
     let named = required("table")?;

@@ -18,7 +18,7 @@ pub(super) use encode::{TableWriter, encode};
 pub(super) use frame::{Frame, Value};
 
 /// Which run a file belongs to; stands in the metadata of each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     pub run: String,
     pub manifest_sha256: String,
