@@ -3,7 +3,7 @@
 //!
 //! `analyze` also hashes the file, checks every row, and computes intervals, diagnostics and verdicts; DuckDB computes nine
 //! quantiles a cell and three medians a fork. Both are timed as processes, in turn, and the faster of three rounds counts.
-//! DuckDB comes from PyPI into a virtual environment under target/. `LARGE_PAIRS` sets another number of pairs, such as
+//! DuckDB comes from `PyPI` into a virtual environment under target/. `LARGE_PAIRS` sets another number of pairs, such as
 //! 100000000.
 
 #[path = "../support/mod.rs"]
@@ -26,7 +26,9 @@ const QUERY: &str = include_str!("figures.py");
 
 fn main() -> ExitCode {
     let asked = std::env::var("LARGE_PAIRS").map_or(Ok(PAIRS), |pairs| pairs.parse());
-    support::report("analyze on a large run: process wall time and peak memory", || measure(asked?))
+    support::report("analyze on a large run: process wall time and peak memory", || {
+        measure(asked?)
+    })
 }
 
 fn measure(pairs: u64) -> Outcome {
@@ -56,8 +58,15 @@ fn measure(pairs: u64) -> Outcome {
     if !other.is_empty() {
         let time_of_other = fastest(&other)?;
         line("DuckDB", &seconds(time_of_other));
-        line("DuckDB, peak memory", &format!("{:.0} MiB", largest(&other) as f64 / 1024.0));
-        verdict("analyze / DuckDB", time.as_secs_f64() / time_of_other.as_secs_f64(), 1.0);
+        line(
+            "DuckDB, peak memory",
+            &format!("{:.0} MiB", largest(&other) as f64 / 1024.0),
+        );
+        verdict(
+            "analyze / DuckDB",
+            time.as_secs_f64() / time_of_other.as_secs_f64(),
+            1.0,
+        );
     }
     verdict("peak memory / 1 GiB", memory as f64 / MEMORY_KIB, 1.0);
     Ok(())

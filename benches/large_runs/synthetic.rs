@@ -129,7 +129,11 @@ fn pairs(cell: &CellRow, position: u32, count: u32, answers: &[String]) -> Vec<P
         let bits = random.next_u64();
         // Two uniforms and, once in 64 times, a wide third.
         let noise = (bits & 0x3_ffff) as i64 + (bits >> 18 & 0x3_ffff) as i64;
-        let slow = if bits >> 58 == 0 { (bits >> 36 & 0x3f_ffff) as i64 } else { 0 };
+        let slow = if bits >> 58 == 0 {
+            (bits >> 36 & 0x3f_ffff) as i64
+        } else {
+            0
+        };
         let time = level + extra + noise + slow;
         let start = clock;
         clock += time + 1_000;
@@ -148,7 +152,7 @@ fn pairs(cell: &CellRow, position: u32, count: u32, answers: &[String]) -> Vec<P
                 previewer: 0,
                 pair: PairIndex(pair),
                 phase,
-                subject_first: (pair ^ position) % 2 == 0,
+                subject_first: (pair ^ position).is_multiple_of(2),
                 delta: 0.001 * f64::from(pair),
                 subject: side(penalty, answer),
                 baseline: side(0, answer),
@@ -180,7 +184,10 @@ fn fork_row(cell: &CellRow, fork: ForkIndex, position: u32, pairs: &[PairRow]) -
         pairs_planned: pairs.len() as u32,
         pairs_recorded: pairs.len() as u32,
         pairs_ok: measured().count() as u32,
-        medians: medians.iter().all(Option::is_some).then(|| medians.map(|median| Nanos(median.unwrap_or_default()))),
+        medians: medians
+            .iter()
+            .all(Option::is_some)
+            .then(|| medians.map(|median| Nanos(median.unwrap_or_default()))),
         cpu_start: None,
         cpu_end: None,
         involuntary_switches: None,

@@ -117,10 +117,7 @@ fn of_run(of: Findings<'_>) -> Vec<Warning> {
     if !of.changed.is_empty() {
         add(
             "machine-changed",
-            format!(
-                "Between start and end of the run changed: {}.",
-                of.changed.join(", ")
-            ),
+            format!("Between start and end of the run changed: {}.", of.changed.join(", ")),
         );
     }
     if let Some(message) = drift(of) {
@@ -275,9 +272,9 @@ fn unsteady(examined: &Examined) -> Option<String> {
 
 /// Whether a side's level still changed after its warm-up; the series holds the warm-up too.
 pub(super) fn still_changes(series: &[i64], warmup: usize) -> bool {
-    changepoints(series).iter().any(|change| {
-        change.at > warmup && (change.after - change.before).abs() > LEVEL_CHANGE_MIN * change.before
-    })
+    changepoints(series)
+        .iter()
+        .any(|change| change.at > warmup && (change.after - change.before).abs() > LEVEL_CHANGE_MIN * change.before)
 }
 
 /// Lag-1 correlation of a fork's differences, by ranks, so that single slow pairs don't decide it. Of the differences in

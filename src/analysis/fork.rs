@@ -178,7 +178,9 @@ pub(super) fn ascending(mut values: Vec<i64>) -> (Vec<i64>, Vec<u64>) {
         return (values, places);
     }
     let mask = (1u64 << bits) - 1;
-    let keys = (0..).zip(&values).map(|(place, value): (u64, _)| value.abs_diff(low) << bits | place);
+    let keys = (0..)
+        .zip(&values)
+        .map(|(place, value): (u64, _)| value.abs_diff(low) << bits | place);
     let mut keys: Vec<u64> = keys.collect();
     keys.sort_unstable();
     for (value, key) in values.iter_mut().zip(&mut keys) {

@@ -11,7 +11,11 @@ pub(super) struct Pooled<'a> {
 
 impl<'a> Pooled<'a> {
     pub fn of<T: Deref<Target = [i64]> + 'a>(runs: impl IntoIterator<Item = &'a T>) -> Self {
-        let runs: Vec<&[i64]> = runs.into_iter().map(Deref::deref).filter(|run| !run.is_empty()).collect();
+        let runs: Vec<&[i64]> = runs
+            .into_iter()
+            .map(Deref::deref)
+            .filter(|run| !run.is_empty())
+            .collect();
         Self {
             count: runs.iter().map(|run| run.len()).sum(),
             runs,
@@ -58,7 +62,9 @@ mod tests {
         fn ranks_are_those_of_the_merged_list(
             mut runs in prop::collection::vec(prop::collection::vec(-20i64..20, 0..30), 0..6),
         ) {
-            runs.iter_mut().for_each(|run| run.sort_unstable());
+            for run in &mut runs {
+                run.sort_unstable();
+            }
             let mut merged = runs.concat();
             merged.sort_unstable();
             let pooled = Pooled::of(&runs);

@@ -79,7 +79,11 @@ impl<'a, F: Default> ByFork<'a, F> {
             }
             let moved = self.forks.first().map_or(0, |current| {
                 let expected = (i64::from(current.cell.0), i64::from(current.fork.0));
-                batch.move_to(expected, current.pairs_recorded as usize - self.collected, &mut self.fork)
+                batch.move_to(
+                    expected,
+                    current.pairs_recorded as usize - self.collected,
+                    &mut self.fork,
+                )
             });
             if moved == 0 {
                 let problem = format!("a row of fork {fork} of cell {cell}, which forks.parquet does not expect here");
@@ -92,10 +96,7 @@ impl<'a, F: Default> ByFork<'a, F> {
     }
 
     /// Hands over what is left; every fork must have all of its rows now.
-    pub fn finish<E: From<ReadError>>(
-        mut self,
-        take: &mut impl FnMut(&ForkRow, F) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn finish<E: From<ReadError>>(mut self, take: &mut impl FnMut(&ForkRow, F) -> Result<(), E>) -> Result<(), E> {
         while let Some(current) = self.forks.first() {
             if self.collected != current.pairs_recorded as usize {
                 let problem = format!(

@@ -132,7 +132,10 @@ impl Group {
             if column.present.iter().fold(0, |any, time| any | time) < 0 {
                 let place = column.present.iter().position(|&time| time < 0).unwrap_or_default();
                 let before = (0..).zip(&column.absent);
-                let row = place + before.take_while(|(skipped, absent)| **absent <= place + skipped).count();
+                let row = place
+                    + before
+                        .take_while(|(skipped, absent)| **absent <= place + skipped)
+                        .count();
                 return Err((row, negative(name, column.present[place])));
             }
         }

@@ -45,10 +45,10 @@ fn a_negative_time_is_refused_with_its_row() {
 #[test]
 fn the_largest_time_is_a_time() {
     let mut made = Made::plain(3, 20);
-    for pair in made.forks[0].1.iter_mut() {
+    for pair in &mut made.forks[0].1 {
         pair.subject.time = Some(Nanos(i64::MAX));
     }
-    for pair in made.forks[1].1.iter_mut() {
+    for pair in &mut made.forks[1].1 {
         (pair.subject.time, pair.baseline.time) = (Some(Nanos(0)), Some(Nanos(i64::MAX)));
     }
     made.settle();
@@ -120,7 +120,10 @@ fn where_all_pairs_failed_their_number_is_said() {
 fn one_pair_gives_a_median_and_no_tails() {
     let mut made = Made::plain(1, 1);
     let (analysis, _) = accepted(&made);
-    assert!(matches!(analysis.cells[0].subject.p50, Quantile::Value { interval: None, .. }));
+    assert!(matches!(
+        analysis.cells[0].subject.p50,
+        Quantile::Value { interval: None, .. }
+    ));
     assert_eq!(analysis.cells[0].subject.p99, Quantile::TooFew { pairs: 1 });
     made.pairs().for_each(|pair| pair.phase = Phase::Warmup);
     made.settle();
@@ -161,7 +164,10 @@ fn an_unusable_value_of_the_manifest_is_named() {
     ] {
         let mut made = Made::plain(1, 2);
         made.set(section, key, value);
-        assert_eq!(refused(&made), format!("the archived manifest has no usable {section}.{key}"));
+        assert_eq!(
+            refused(&made),
+            format!("the archived manifest has no usable {section}.{key}")
+        );
     }
 }
 
@@ -181,7 +187,8 @@ fn rewritten(run: &Path, from: &[u8], to: &[u8]) {
             }
         }
         fs::write(&path, &bytes).unwrap();
-        lines += &format!("{}  {name}\n", digest::of_bytes(bytes));
+        lines += &[digest::of_bytes(bytes), name].join("  ");
+        lines += "\n";
     }
     fs::write(run.join("SHA256SUMS"), lines).unwrap();
 }
@@ -236,6 +243,10 @@ fn figures_are_the_same_at_any_number_of_threads_and_by_rows() {
     let run = made.seal(directory.path());
     let expected = format!("{:?}", by_rows(&run).unwrap());
     for threads in [1, 2, 16, 2] {
-        assert_eq!(format!("{:?}", by_columns(&run, threads).unwrap()), expected, "{threads} threads");
+        assert_eq!(
+            format!("{:?}", by_columns(&run, threads).unwrap()),
+            expected,
+            "{threads} threads"
+        );
     }
 }

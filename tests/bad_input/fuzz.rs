@@ -22,7 +22,17 @@ const FIXTURE: &str = concat!(
     "/tests/fixtures/schema-1.0/20261130T120000Z-synthetic-7c76d6b7"
 );
 const TABLES: [&str; 5] = ["cells", "environment", "forks", "manifest", "pairs"];
-const EXTREMES: [i64; 9] = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, -1, 0, 1, u32::MAX as i64, 1 << 53];
+const EXTREMES: [i64; 9] = [
+    i64::MIN,
+    i64::MIN + 1,
+    i64::MAX,
+    i64::MAX - 1,
+    -1,
+    0,
+    1,
+    u32::MAX as i64,
+    1 << 53,
+];
 
 /// Tries case after case: this many, or as long as `FUZZ_MINUTES` says. Gives how many gave figures.
 fn try_cases(ordinary: u64, one: impl Fn(&mut ChaCha8Rng) -> bool) {
@@ -47,11 +57,15 @@ fn try_cases(ordinary: u64, one: impl Fn(&mut ChaCha8Rng) -> bool) {
 
 /// Reads a run in every way. What the rows say, the columns must say too, whatever the number of threads.
 fn read(run: &Path) -> bool {
-    let by_columns = [1, 3].map(|threads| by_columns(run, threads).map(|analysis| format!("{analysis:?}{}", told(&analysis))));
+    let by_columns =
+        [1, 3].map(|threads| by_columns(run, threads).map(|analysis| format!("{analysis:?}{}", told(&analysis))));
     assert_eq!(by_columns[0], by_columns[1], "the number of threads makes a difference");
     let [by_columns, _] = by_columns;
     match by_rows(run) {
-        Ok(analysis) => assert_eq!(by_columns.as_deref(), Ok(format!("{analysis:?}{}", told(&analysis)).as_str())),
+        Ok(analysis) => assert_eq!(
+            by_columns.as_deref(),
+            Ok(format!("{analysis:?}{}", told(&analysis)).as_str())
+        ),
         Err(words) => assert!(!words.is_empty()),
     }
     by_columns.is_ok()
@@ -67,9 +81,18 @@ fn bent_bytes_give_words_or_figures() {
     let files: Vec<(PathBuf, Vec<u8>)> = TABLES
         .map(|table| format!("{table}.parquet"))
         .into_iter()
-        .map(|name| (directory.path().join(&name), fs::read(Path::new(FIXTURE).join(&name)).unwrap()))
+        .map(|name| {
+            (
+                directory.path().join(&name),
+                fs::read(Path::new(FIXTURE).join(&name)).unwrap(),
+            )
+        })
         .collect();
-    fs::copy(Path::new(FIXTURE).join("manifest.toml"), directory.path().join("manifest.toml")).unwrap();
+    fs::copy(
+        Path::new(FIXTURE).join("manifest.toml"),
+        directory.path().join("manifest.toml"),
+    )
+    .unwrap();
     for (path, whole) in &files {
         fs::write(path, whole).unwrap();
     }
@@ -95,9 +118,9 @@ fn bent(whole: &[u8], random: &mut ChaCha8Rng) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for _ in 0..=below(random, 4) {
         let length = bytes.len();
-        let described = bytes.last_chunk::<8>().map_or(0, |end| {
-            u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize
-        });
+        let described = bytes
+            .last_chunk::<8>()
+            .map_or(0, |end| u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize);
         let place = match below(random, 2) {
             0 => below(random, length),
             _ => length.saturating_sub(8 + below(random, described.min(length))),
@@ -152,16 +175,28 @@ fn bend(made: &mut Made, random: &mut ChaCha8Rng) {
     };
     let many = 1 + below(random, pairs.len());
     match chosen {
-        0 => pairs.iter_mut().take(many).for_each(|pair| pair.subject.time = Some(Nanos(extreme))),
-        1 => pairs.iter_mut().take(many).for_each(|pair| pair.baseline.time = Some(Nanos(extreme))),
-        2 => pairs.iter_mut().take(many).for_each(|pair| pair.subject.start = Some(Nanos(extreme))),
+        0 => pairs
+            .iter_mut()
+            .take(many)
+            .for_each(|pair| pair.subject.time = Some(Nanos(extreme))),
+        1 => pairs
+            .iter_mut()
+            .take(many)
+            .for_each(|pair| pair.baseline.time = Some(Nanos(extreme))),
+        2 => pairs
+            .iter_mut()
+            .take(many)
+            .for_each(|pair| pair.subject.start = Some(Nanos(extreme))),
         3 => pairs.iter_mut().take(many).for_each(|pair| {
             (pair.status, pair.subject.time) = (PairStatus::Failed, None);
         }),
         4 => pairs.iter_mut().take(many).for_each(|pair| {
             (pair.status, pair.baseline.time) = (PairStatus::Timeout, None);
         }),
-        5 => pairs.iter_mut().take(many).for_each(|pair| pair.status = PairStatus::Mismatch),
+        5 => pairs
+            .iter_mut()
+            .take(many)
+            .for_each(|pair| pair.status = PairStatus::Mismatch),
         6 => pairs.iter_mut().take(many).for_each(|pair| pair.phase = Phase::Warmup),
         7 => pairs.clear(),
         8 => pairs.truncate(1),

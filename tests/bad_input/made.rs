@@ -31,7 +31,9 @@ impl Made {
         let forks = (0..).zip(rows);
         let forks = forks.map(|(position, (fork, cell))| {
             let phases = [(Phase::Warmup, 2), (Phase::Measured, pairs)];
-            let each = phases.into_iter().flat_map(|(phase, count)| (0..count).map(move |pair| (phase, pair)));
+            let each = phases
+                .into_iter()
+                .flat_map(|(phase, count)| (0..count).map(move |pair| (phase, pair)));
             let pairs: Vec<PairRow> = each.map(|(phase, index)| pair(cell, fork, phase, index)).collect();
             (fork_row(cell, fork, position), pairs)
         });
@@ -54,9 +56,16 @@ impl Made {
                 .filter_map(|pair| Some([pair.subject.time?.0, pair.baseline.time?.0]))
                 .collect();
             fork.pairs_ok = counted.len() as u32;
-            let median = |of: fn(&[i64; 2]) -> i64| nearest_rank::median(&mut counted.iter().map(of).collect::<Vec<_>>());
-            let medians = [median(|pair| pair[0]), median(|pair| pair[1]), median(|pair| pair[0].saturating_sub(pair[1]))];
-            fork.medians = medians[0].is_some().then(|| medians.map(|median| Nanos(median.unwrap())));
+            let median =
+                |of: fn(&[i64; 2]) -> i64| nearest_rank::median(&mut counted.iter().map(of).collect::<Vec<_>>());
+            let medians = [
+                median(|pair| pair[0]),
+                median(|pair| pair[1]),
+                median(|pair| pair[0].saturating_sub(pair[1])),
+            ];
+            fork.medians = medians[0]
+                .is_some()
+                .then(|| medians.map(|median| Nanos(median.unwrap())));
         }
     }
 
@@ -67,7 +76,10 @@ impl Made {
 
     /// Sets a value of the resolved manifest.
     pub fn set(&mut self, section: &str, key: &str, value: &str) {
-        let setting = self.settings.iter_mut().find(|setting| setting.section == section && setting.key == key);
+        let setting = self
+            .settings
+            .iter_mut()
+            .find(|setting| setting.section == section && setting.key == key);
         value.clone_into(&mut setting.expect("the setting is there").value);
     }
 
@@ -132,7 +144,7 @@ pub fn cell(index: u32, plans: u32, is_control: bool) -> CellRow {
 
 fn pair(cell: &CellRow, fork: u32, phase: Phase, index: u32) -> PairRow {
     let side = |which: u32| {
-        let noise = (u64::from(index * 7 + fork * 31 + which) * 2_654_435_761 >> 7) % 10_000;
+        let noise = ((u64::from(index * 7 + fork * 31 + which) * 2_654_435_761) >> 7) % 10_000;
         SideRow {
             start: Some(Nanos(i64::from(index) * 100_000)),
             time: Some(Nanos(50_000 + i64::from(cell.plans + 20 * which) * 100 + noise as i64)),
@@ -143,7 +155,7 @@ fn pair(cell: &CellRow, fork: u32, phase: Phase, index: u32) -> PairRow {
         previewer: 0,
         pair: PairIndex(index),
         phase,
-        subject_first: index % 2 == 0,
+        subject_first: index.is_multiple_of(2),
         delta: 0.001 * f64::from(index),
         subject: side(1),
         baseline: side(0),

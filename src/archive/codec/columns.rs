@@ -61,14 +61,15 @@ impl TableReader {
         for (row, value) in stored.present.iter().enumerate() {
             let bytes = value.data();
             let word = match known {
-                Some((same, word)) if same == bytes => word,
-                _ => match std::str::from_utf8(bytes).ok().and_then(&parse) {
-                    Some(word) => word,
-                    None => {
-                        let word = String::from_utf8_lossy(bytes);
-                        return Ok(Err((row, format!("{name} is {word:?}, which the schema does not know"))));
-                    }
-                },
+                Some((same, word)) if same == bytes => Some(word),
+                _ => std::str::from_utf8(bytes).ok().and_then(&parse),
+            };
+            let Some(word) = word else {
+                let word = String::from_utf8_lossy(bytes);
+                return Ok(Err((
+                    row,
+                    format!("{name} is {word:?}, which the schema does not know"),
+                )));
             };
             known = Some((bytes, word));
             words.push(word);

@@ -130,7 +130,9 @@ impl TableReader {
     /// Rows of the file before a row group.
     pub fn first_row(&self, group: usize) -> usize {
         let groups = self.reader.metadata().row_groups().iter().take(group);
-        groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).fold(0, usize::saturating_add)
+        groups
+            .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
+            .fold(0, usize::saturating_add)
     }
 
     /// One column of the row group that is next.
@@ -178,8 +180,8 @@ impl TableReader {
         guarded(&self.path, || {
             let (reader, rows, is_optional) = self.column_reader(group, column, place)?;
             let reader = take(reader).ok_or_else(foreign)?;
-            let stored =
-                read_stored(reader, rows, is_optional).map_err(|error: ParquetError| decode_error(&self.path, &error))?;
+            let stored = read_stored(reader, rows, is_optional)
+                .map_err(|error: ParquetError| decode_error(&self.path, &error))?;
             if column.nullable || stored.present.len() == rows {
                 Ok(stored)
             } else {
