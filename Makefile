@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container browser-test recompute-check bench bench-build readme clean
+.PHONY: help build experiment test lint postgres test-container browser-test recompute-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,13 @@ target/recompute-venv/ready: tests/recompute/requirements.txt
 	touch $@
 
 bench: ## Measure the program itself; results are ratios beside their bounds.
-	$(CARGO) bench --locked
+	$(CARGO) bench --locked --bench analyze_time --bench bootstrap_time --bench bytes_a_row --bench harness_time --bench rollback_preview
+
+bench-large: ## Measure analyze on a run of 10 million pairs against DuckDB; LARGE_PAIRS=… for another number.
+	$(CARGO) bench --locked --bench large_runs
+
+fuzz: ## Read bent archives for FUZZ_MINUTES, 10 by default.
+	FUZZ_MINUTES=$${FUZZ_MINUTES:-10} $(CARGO) test --locked --test bad_input -- fuzz --nocapture
 
 bench-build: ## Build from nothing with two jobs, for the time that it takes.
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && $(CARGO) fetch --locked && begun=$$(date +%s) && \

@@ -12,6 +12,7 @@ use std::process::{Command, ExitCode, Stdio};
 use preview_cost::nearest_rank;
 
 /// The release executable that cargo built for the benchmark.
+#[allow(dead_code)]
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_preview-cost");
 
 /// What a benchmark gives when it could not measure.

@@ -1,9 +1,10 @@
 //! A run's directory to what follows from it: shared by the subcommands that read archives.
 
+use std::num::NonZero;
 use std::path::Path;
 
 use super::CommandError;
-use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
+use crate::analysis::{Analysis, Analyst, Archived, Evidence, ForkSample, State};
 use crate::archive::{Archive, Completeness};
 use crate::report::recompute::Sources;
 
@@ -45,7 +46,14 @@ pub(super) fn with_sources(directory: &Path, resample: bool) -> Result<(Analysis
 
 /// The figures of an open archive.
 pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> Result<Analysis, CommandError> {
-    Ok(analysis::analyze(&gathered(directory, archive)?, resample))
+    let fault = |source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut analyst = Analyst::new(archived(archive), resample, threads).map_err(fault)?;
+    archive.for_each_fork_times(threads, |times| analyst.add(times).map_err(fault))?;
+    Ok(analyst.finish())
 }
 
 /// Opens a run's directory and reads all that its figures and plots are drawn from.
@@ -58,19 +66,21 @@ pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), Comma
 fn gathered(directory: &Path, archive: &Archive) -> Result<Evidence, CommandError> {
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
-    let state = match archive.completeness {
-        Completeness::Sealed => State::Finished,
-        Completeness::Unfinished => State::Unfinished,
-    };
-    let archived = Archived {
+    Evidence::gather(archived(archive), samples).map_err(|source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    })
+}
+
+fn archived(archive: &Archive) -> Archived<'_> {
+    Archived {
         settings: &archive.settings,
         cells: &archive.cells,
         forks: &archive.forks,
         facts: &archive.facts,
-        state,
-    };
-    Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
-        run: directory.to_owned(),
-        source,
-    })
+        state: match archive.completeness {
+            Completeness::Sealed => State::Finished,
+            Completeness::Unfinished => State::Unfinished,
+        },
+    }
 }

@@ -10,10 +10,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::FileIdentity;
+use super::encode::GROUP_ROWS;
 use super::frame::{Frame, Values};
 use crate::archive::error::ReadError;
 use crate::archive::guard::guarded;
-use crate::archive::schema::{Column, Kind, SCHEMA_MAJOR, Table};
+use crate::archive::schema::{Column, Kind, MANIFEST, SCHEMA_MAJOR, Table};
+
+/// Rows of a row group above which a file is not believed: it would be given memory for what it claims.
+const GROUP_ROWS_MAX: usize = 8 * GROUP_ROWS;
 
 /// Reads one table, a row group at a time.
 pub(in crate::archive) struct TableReader {
@@ -25,6 +29,13 @@ pub(in crate::archive) struct TableReader {
     /// Where in the file each column of the schema is.
     places: Vec<usize>,
     next: usize,
+}
+
+/// A column of a row group as it lies in the file: the values that are there, and which they are.
+pub(super) struct Stored<T> {
+    pub present: Vec<T>,
+    /// Row by row, whether a value is there; empty where nulls are not allowed.
+    pub levels: Vec<i16>,
 }
 
 impl TableReader {
@@ -40,21 +51,46 @@ impl TableReader {
         })?;
         let reader = SerializedFileReader::new(file).map_err(|error| decode_error(path, &error))?;
         let metadata = reader.metadata().file_metadata();
-        let identity = identity(metadata.key_value_metadata(), table, path)?;
+        let identity = identity(metadata.key_value_metadata(), table, path);
         let stored = metadata.schema_descr().columns();
         let places = table.columns.iter().map(|column| {
             let place = stored.iter().position(|stored| stored.path().string() == column.name);
             place.ok_or_else(|| schema_error(path, format!("column {} is missing", column.name)))
         });
-        let places = places.collect::<Result<_, _>>()?;
-        Ok(Self {
+        let places = places.collect::<Result<_, _>>();
+        let with = |identity, places| Self {
             table,
             path: path.to_owned(),
             identity,
             reader,
             places,
             next: 0,
-        })
+        };
+        match (identity, places) {
+            (Err(ReadError::Version { path, found, reads, .. }), Ok(places)) => Err(ReadError::Version {
+                path,
+                found,
+                reads,
+                writer: with(FileIdentity::default(), places).writer(),
+            }),
+            (identity, places) => Ok(with(identity?, places?)),
+        }
+    }
+
+    /// Version of the program that wrote a run, as far as its manifest's table can be read. It reads what it wrote.
+    fn writer(self) -> Option<String> {
+        if self.table.name != MANIFEST.name {
+            return None;
+        }
+        let frame = self.all().ok()?;
+        let [sections, keys, values] = ["section", "key", "value"].map(|name| frame.texts(name));
+        let rows = sections.iter().zip(keys).zip(values);
+        let is_version = |section: &Option<String>, key: &Option<String>| {
+            section.as_deref() == Some("program") && key.as_deref() == Some("version")
+        };
+        rows.into_iter()
+            .find(|((section, key), _)| is_version(section, key))
+            .and_then(|(_, value)| value.clone())
     }
 
     pub fn path(&self) -> &Path {
@@ -86,19 +122,24 @@ impl TableReader {
         }))
     }
 
+    /// Row groups of the file.
+    pub fn groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// Rows of the file before a row group.
+    pub fn first_row(&self, group: usize) -> usize {
+        let groups = self.reader.metadata().row_groups().iter().take(group);
+        groups
+            .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
+            .fold(0, usize::saturating_add)
+    }
+
     /// One column of the row group that is next.
     fn column(&self, column: &Column, place: usize) -> Result<Values, ReadError> {
         let decode = |error: ParquetError| decode_error(&self.path, &error);
-        let foreign = || {
-            schema_error(
-                &self.path,
-                format!("column {} is null or not of the schema's type", column.name),
-            )
-        };
-        let group = self.reader.get_row_group(self.next).map_err(decode)?;
-        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| foreign())?;
-        let is_optional = group.metadata().column(place).column_descr().max_def_level() > 0;
-        let reader = group.get_column_reader(place).map_err(decode)?;
+        let foreign = || self.foreign(column);
+        let (reader, rows, is_optional) = self.column_reader(self.next, column, place)?;
         let values = match (column.kind, reader) {
             (Kind::Integer, ColumnReader::Int64ColumnReader(reader)) => {
                 Values::Integer(read(reader, rows, is_optional).map_err(decode)?)
@@ -123,15 +164,67 @@ impl TableReader {
             Err(foreign())
         }
     }
+
+    /// A column of a row group as it is stored. `take` picks the reader of the type that the caller wants.
+    pub(super) fn stored<T: DataType>(
+        &self,
+        group: usize,
+        name: &str,
+        take: impl Fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
+    ) -> Result<Stored<T::T>, ReadError> {
+        let columns = self.table.columns.iter().zip(&self.places);
+        let Some((column, &place)) = columns.into_iter().find(|(column, _)| column.name == name) else {
+            unreachable!("table {} has no column {name}", self.table.name)
+        };
+        let foreign = || self.foreign(column);
+        guarded(&self.path, || {
+            let (reader, rows, is_optional) = self.column_reader(group, column, place)?;
+            let reader = take(reader).ok_or_else(foreign)?;
+            let stored = read_stored(reader, rows, is_optional)
+                .map_err(|error: ParquetError| decode_error(&self.path, &error))?;
+            if column.nullable || stored.present.len() == rows {
+                Ok(stored)
+            } else {
+                Err(foreign())
+            }
+        })
+    }
+
+    /// The reader of a column in a row group, its rows, and whether they may be null.
+    fn column_reader(
+        &self,
+        group: usize,
+        column: &Column,
+        place: usize,
+    ) -> Result<(ColumnReader, usize, bool), ReadError> {
+        let decode = |error: ParquetError| decode_error(&self.path, &error);
+        let group = self.reader.get_row_group(group).map_err(decode)?;
+        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| self.foreign(column))?;
+        if rows > GROUP_ROWS_MAX {
+            let problem = format!("a row group of {rows} rows, where preview-cost writes at most {GROUP_ROWS}");
+            return Err(schema_error(&self.path, problem));
+        }
+        let is_optional = group.metadata().column(place).column_descr().max_def_level() > 0;
+        let reader = group.get_column_reader(place).map_err(decode)?;
+        Ok((reader, rows, is_optional))
+    }
+
+    fn foreign(&self, column: &Column) -> ReadError {
+        let problem = format!("column {} is null or not of the schema's type", column.name);
+        schema_error(&self.path, problem)
+    }
 }
 
-fn read<T: DataType>(
+fn ends_early() -> ParquetError {
+    ParquetError::EOF("a column ends before its row group".to_owned())
+}
+
+fn read_stored<T: DataType>(
     mut reader: ColumnReaderImpl<T>,
     rows: usize,
     is_optional: bool,
-) -> Result<Vec<Option<T::T>>, ParquetError> {
-    let ends_early = || ParquetError::EOF("a column ends before its row group".to_owned());
-    let (mut present, mut levels) = (Vec::new(), Vec::new());
+) -> Result<Stored<T::T>, ParquetError> {
+    let (mut present, mut levels) = (Vec::with_capacity(rows), Vec::new());
     let mut done = 0;
     while done < rows {
         let (records, _, _) = reader.read_records(rows - done, Some(&mut levels), None, &mut present)?;
@@ -140,6 +233,23 @@ fn read<T: DataType>(
         }
         done += records;
     }
+    let there = if is_optional {
+        levels.iter().filter(|&&level| level > 0).count()
+    } else {
+        rows
+    };
+    if there != present.len() || (is_optional && levels.len() != rows) {
+        return Err(ends_early());
+    }
+    Ok(Stored { present, levels })
+}
+
+fn read<T: DataType>(
+    reader: ColumnReaderImpl<T>,
+    rows: usize,
+    is_optional: bool,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let Stored { present, levels } = read_stored(reader, rows, is_optional)?;
     if !is_optional {
         return Ok(present.into_iter().map(Some).collect());
     }
@@ -186,6 +296,7 @@ fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Res
             path: path.to_owned(),
             found: version,
             reads: SCHEMA_MAJOR,
+            writer: None,
         });
     }
     let named = required("table")?;

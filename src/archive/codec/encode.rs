@@ -18,7 +18,7 @@ use crate::archive::error::WriteError;
 use crate::archive::schema::{Coding, Column, Kind, SCHEMA_VERSION, Table};
 
 /// Rows of a row group. Cut here and nowhere else, so that equal data give equal bytes however they arrive.
-const GROUP_ROWS: usize = 131_072;
+pub(super) const GROUP_ROWS: usize = 131_072;
 /// Zstandard's level, chosen by measuring: split times shrink by 7 % between 9 and 15, and by nothing above.
 const ZSTD_LEVEL: i32 = 15;
 

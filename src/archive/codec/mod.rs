@@ -7,16 +7,18 @@
 //! The `parquet` crate is used without Arrow: rows are columns of plain vectors already, and Arrow's crates would take
 //! a good part of the build.
 
+mod columns;
 mod decode;
 mod encode;
 mod frame;
 
+pub(super) use columns::Sparse;
 pub(super) use decode::TableReader;
 pub(super) use encode::{TableWriter, encode};
 pub(super) use frame::{Frame, Value};
 
 /// Which run a file belongs to; stands in the metadata of each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     pub run: String,
     pub manifest_sha256: String,
