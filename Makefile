@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container browser-test bench readme clean
+.PHONY: help build experiment test lint postgres test-container browser-test recompute-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +38,32 @@ test-container: ## Run the checks that need a container engine with the image po
 browser-test: ## Open a report in Chromium: light, dark, on a phone, on paper. RUN=results/… takes that run.
 	$(CARGO) test --locked --test browser -- --ignored
 
-bench: build ## Measure the program itself; results are ratios.
-	$(CARGO) bench --locked
+# Apart from `make test`, because it fetches DuckDB and pandas from PyPI.
+recompute-check: target/recompute-venv/ready ## Compute every figure again with DuckDB and pandas, and compare.
+	$(CARGO) build --locked
+	target/recompute-venv/bin/python tests/recompute/check.py target/debug/preview-cost \
+		$(wildcard tests/fixtures/schema-1.0/*) $(dir $(wildcard results/*/manifest.parquet))
+
+target/recompute-venv/ready: tests/recompute/requirements.txt
+	python3 -m venv target/recompute-venv
+	target/recompute-venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+bench: ## Measure the program itself; results are ratios beside their bounds.
+	$(CARGO) bench --locked --bench analyze_time --bench bootstrap_time --bench bytes_a_row --bench harness_time --bench rollback_preview
+
+bench-large: ## Measure analyze on a run of 10 million pairs against DuckDB; LARGE_PAIRS=… for another number.
+	$(CARGO) bench --locked --bench large_runs
+
+fuzz: ## Read bent archives for FUZZ_MINUTES, 10 by default.
+	FUZZ_MINUTES=$${FUZZ_MINUTES:-10} $(CARGO) test --locked --test bad_input -- fuzz --nocapture
+
+bench-build: ## Build from nothing with two jobs, for the time that it takes.
+	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && $(CARGO) fetch --locked && begun=$$(date +%s) && \
+	$(CARGO) build --release --locked --jobs 2 --timings --target-dir "$$fresh" && \
+	took=$$(($$(date +%s) - begun)) && mkdir -p target && cp "$$fresh/cargo-timings/cargo-timing.html" target/ && \
+	echo "release build from nothing, 2 jobs: $$took s, bound 360 s: $$([ $$took -le 360 ] && echo met || echo NOT MET)" && \
+	echo "where the time went: target/cargo-timing.html"
 
 readme: build ## Rewrite README's tables from the archives that they name.
 	target/release/preview-cost analyze --splice README.md

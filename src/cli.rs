@@ -11,7 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     about,
     after_help = "Examples:\n  preview-cost run experiments/sqlite-memory.toml\n  preview-cost analyze results/<run>\n\n\
                   Exit codes: 0 all went well, 2 wrong command line or manifest, 3 no backend, 4 run cut short,\n\
-                  5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 130 interrupted, 1 other."
+                  5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 8 warnings under --strict,\n\
+                  130 interrupted, 1 other."
 )]
 pub struct Cli {
     /// What to do.
@@ -30,6 +31,8 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Hold runs against each other: what differs around them, then cell by cell.
     Compare(CompareArgs),
+    /// Write two scripts, for DuckDB and for Python, that compute a run's figures without this program.
+    Recompute(RecomputeArgs),
     /// Write a run's figures and plots as one page that opens from disk.
     Report(ReportArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
@@ -61,10 +64,15 @@ pub struct RunArgs {
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  preview-cost plan experiments/sqlite-memory.toml")]
+#[command(after_help = "Examples:\n  preview-cost plan experiments/sqlite-memory.toml\n  \
+                        preview-cost plan experiments/sqlite-memory.toml --from results/<run>")]
 pub struct PlanArgs {
-    /// The experiment's manifest.
-    pub manifest: PathBuf,
+    /// The experiment's manifest; with --from, the run's own where none is named.
+    #[arg(required_unless_present = "from")]
+    pub manifest: Option<PathBuf>,
+    /// Say from this run's own spread and times how many forks would be enough, and how long the plan takes.
+    #[arg(long, value_name = "RUN")]
+    pub from: Option<PathBuf>,
 }
 
 /// Arguments of `analyze`.
@@ -72,6 +80,7 @@ pub struct PlanArgs {
 #[command(after_help = "Examples:\n  preview-cost analyze results/<run>\n  \
                         preview-cost analyze results/<run> --format json\n  \
                         preview-cost analyze results/<run> results/<another>\n  \
+                        preview-cost analyze results/<run> --explain 'cell[plans=40].difference.median'\n  \
                         preview-cost analyze --splice README.md")]
 pub struct AnalyzeArgs {
     /// Directories of runs.
@@ -83,11 +92,18 @@ pub struct AnalyzeArgs {
     /// Compute the pooled bootstrap as the study did, with the manifest's number of resamples, instead of its limit.
     #[arg(long)]
     pub resample: bool,
+    /// End with exit code 8 when a warning stands beside the figures.
+    #[arg(long, conflicts_with_all = ["explain", "splice", "check"])]
+    pub strict: bool,
+    /// Tell one figure whole: what it is, where it comes from, and the DuckDB query that gives it.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["splice", "check"])]
+    pub explain: Option<String>,
     /// Rewrite the tables between the markers of this file, `<!-- preview-cost analyze … -->` and
-    /// `<!-- /preview-cost -->`; paths are relative to the file.
+    /// `<!-- /preview-cost -->`, and the single numbers between `<!-- fig:RUN ID -->` and `<!-- /fig -->`; paths are
+    /// relative to the file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "check"])]
     pub splice: Option<PathBuf>,
-    /// Fail when a table between the markers of this file is not what its archive gives.
+    /// Fail when a table or a number between the markers of this file is not what its archive gives.
     #[arg(long, value_name = "FILE", conflicts_with = "runs")]
     pub check: Option<PathBuf>,
 }
@@ -124,6 +140,19 @@ pub enum CompareFormat {
     Table,
     /// For a README or an issue.
     Markdown,
+}
+
+/// Arguments of `recompute`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost recompute results/<run> --out /tmp/check\n  \
+                        python /tmp/check/recompute.py results/<run>\n\n\
+                        A subcommand of its own: analyze prints figures, this writes files.")]
+pub struct RecomputeArgs {
+    /// Directory of the run; nothing is written there.
+    pub run: PathBuf,
+    /// Where recompute.sql and recompute.py are written; it is made where it is not there.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
 }
 
 /// Arguments of `report`.

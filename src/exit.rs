@@ -21,13 +21,15 @@ pub enum Exit {
     Unclean,
     /// Something could not be written.
     Write,
+    /// Figures were printed, and there is something to know about them that `--strict` does not let pass.
+    Warned,
     /// The user broke off.
     Interrupted,
 }
 
 impl Exit {
     /// Every exit, with its code and its meaning.
-    pub const ALL: [(Self, u8, &'static str); 9] = [
+    pub const ALL: [(Self, u8, &'static str); 10] = [
         (Self::Ok, 0, "all went well"),
         (Self::Other, 1, "something went wrong that no other code names"),
         (
@@ -51,6 +53,11 @@ impl Exit {
             Self::Write,
             7,
             "something could not be written (no permission, disk full)",
+        ),
+        (
+            Self::Warned,
+            8,
+            "figures were printed with warnings, and --strict asked for none",
         ),
         (
             Self::Interrupted,

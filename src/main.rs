@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, report, run, tell};
+use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, tell};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),
         Command::Compare(args) => compare::execute(&args),
+        Command::Recompute(args) => recompute::execute(&args),
         Command::Report(args) => report::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),

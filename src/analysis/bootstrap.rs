@@ -3,11 +3,14 @@
 //! The pooled bootstrap takes pairs of one process for independent of each other and of which process they are from; it
 //! is reported as "within session". The two-level one resamples forks, and pairs within them.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::interval::{Interval, LEVEL};
-use super::ranks::MedianRank;
+use super::pooled::Pooled;
+use super::ranks::{self, MedianRank};
 use crate::nearest_rank;
 
 const TAIL: f64 = (1.0 - LEVEL) / 2.0;
@@ -15,47 +18,63 @@ const TAIL: f64 = (1.0 - LEVEL) / 2.0;
 /// The study's percentile bootstrap of the nearest-rank median, in the limit of infinitely many resamples: exact, free of
 /// a seed. `sorted` is ascending; `None` where it is empty.
 pub fn pooled_exact(sorted: &[i64]) -> Option<Interval> {
-    if sorted.is_empty() {
-        return None;
-    }
-    let ranks = MedianRank::of(sorted.len());
-    let at = |probability| sorted[ranks.quantile(probability) - 1] as f64;
+    exact(&Pooled::of([&sorted]))
+}
+
+/// The same with a finite number of resamples, as the study ran it (10 000): each resample's median is drawn from its
+/// exact distribution. `sorted` is ascending; `None` where it is empty.
+pub fn pooled_resampled(sorted: &[i64], resamples: u32, seed: u64) -> Option<Interval> {
+    resampled(&Pooled::of([&sorted]), resamples, seed)
+}
+
+/// [`pooled_exact`] over several forks.
+pub(super) fn exact(pooled: &Pooled<'_>) -> Option<Interval> {
+    let n = Some(pooled.count()).filter(|&n| n > 0)?;
+    let at = |probability| pooled.at(ranks::median_quantile(n, probability)) as f64;
     Some(Interval {
         low: at(TAIL),
         high: at(1.0 - TAIL),
     })
 }
 
-/// The same with a finite number of resamples, as the study ran it (10 000): each resample's median is drawn from its
-/// exact distribution. `sorted` is ascending; `None` where it is empty.
-pub fn pooled_resampled(sorted: &[i64], resamples: u32, seed: u64) -> Option<Interval> {
-    if sorted.is_empty() {
-        return None;
-    }
-    let ranks = MedianRank::of(sorted.len());
+/// [`pooled_resampled`] over several forks. Ranks are drawn and ordered; two of them are looked up.
+pub(super) fn resampled(pooled: &Pooled<'_>, resamples: u32, seed: u64) -> Option<Interval> {
+    let n = Some(pooled.count()).filter(|&n| n > 0)?;
+    let ranks = MedianRank::of(n);
     let mut random = ChaCha20Rng::seed_from_u64(seed);
-    let mut medians: Vec<i64> = (0..resamples).map(|_| sorted[ranks.draw(&mut random) - 1]).collect();
-    let low = nearest_rank::quantile(&mut medians, 25, 1_000)? as f64;
-    let high = nearest_rank::quantile(&mut medians, 975, 1_000)? as f64;
-    Some(Interval { low, high })
+    let mut medians: Vec<i64> = (0..resamples).map(|_| ranks.draw(&mut random) as i64).collect();
+    let mut at = |numerator| {
+        let rank = nearest_rank::quantile(&mut medians, numerator, 1_000)?;
+        Some(pooled.at(rank as usize) as f64)
+    };
+    Some(Interval {
+        low: at(25)?,
+        high: at(975)?,
+    })
 }
 
 /// Percentile bootstrap of the mean of the forks' medians over two levels: forks with replacement, and within each drawn
 /// fork its pairs, whose median is drawn from its exact distribution.
 ///
-/// `forks` hold each fork's differences, ascending; `None` below two forks or where one is empty.
-pub fn two_level(forks: &[Vec<i64>], resamples: u32, seed: u64) -> Option<Interval> {
-    if forks.len() < 2 || forks.iter().any(Vec::is_empty) {
+/// `forks` hold each fork's differences, ascending; `None` below two forks, where one is empty, and without resamples.
+pub fn two_level<F: AsRef<[i64]>>(forks: &[F], resamples: u32, seed: u64) -> Option<Interval> {
+    let forks: Vec<&[i64]> = forks.iter().map(AsRef::as_ref).collect();
+    if forks.len() < 2 || forks.iter().any(|fork| fork.is_empty()) || resamples == 0 {
         return None;
     }
-    let ranks: Vec<MedianRank> = forks.iter().map(|fork| MedianRank::of(fork.len())).collect();
+    // Most forks have as many pairs as the others, and equal numbers have equal distributions.
+    let mut ranks: BTreeMap<usize, MedianRank> = BTreeMap::new();
+    for fork in &forks {
+        ranks.entry(fork.len()).or_insert_with(|| MedianRank::of(fork.len()));
+    }
+    let ranks: Vec<&MedianRank> = forks.iter().map(|fork| &ranks[&fork.len()]).collect();
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     let mut means: Vec<f64> = (0..resamples)
         .map(|_| {
-            let sum: i64 = (0..forks.len())
+            let sum: i128 = (0..forks.len())
                 .map(|_| {
                     let drawn = below(&mut random, forks.len());
-                    forks[drawn][ranks[drawn].draw(&mut random) - 1]
+                    i128::from(forks[drawn][ranks[drawn].draw(&mut random) - 1])
                 })
                 .sum();
             sum as f64 / forks.len() as f64

@@ -3,11 +3,10 @@
 //! Nothing is trimmed or corrected on the strength of a diagnostic. It is said, and the reader decides.
 
 use super::changepoint::{Changepoint, changepoints};
-use super::evidence::{CellSample, Evidence, ForkSample, State};
+use super::evidence::{RunFacts, State};
 use super::interval::{self, Mean};
 use super::summary::CellSummary;
-use crate::archive::ForkRow;
-use crate::nearest_rank;
+use crate::archive::{ForkRow, ForkStatus};
 
 /// Fewest forks for an interval over forks to be worth much.
 const FORKS_MIN: usize = 5;
@@ -35,16 +34,44 @@ pub struct Warning {
     pub message: String,
 }
 
+/// What is still known of a cell when its pairs are gone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Examined {
+    /// Its forks' rows.
+    pub forks: Vec<ForkRow>,
+    /// Forks in which a side's level still changed after the warm-up.
+    pub unsteady: usize,
+}
+
+/// What findings are about: the run, and its cells with what they show.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Findings<'a> {
+    /// The run.
+    pub facts: &'a RunFacts,
+    /// Facts that are not at the end what they were at the start.
+    pub changed: &'a [String],
+    /// What the cells show.
+    pub cells: &'a [CellSummary],
+    /// What is known of them beside it, in the same order.
+    pub examined: &'a [Examined],
+}
+
+impl<'a> Findings<'a> {
+    fn forks(self) -> impl Iterator<Item = &'a ForkRow> {
+        self.examined.iter().flat_map(|cell| &cell.forks)
+    }
+}
+
 /// Every finding, those about the whole run first.
-pub(super) fn warnings(evidence: &Evidence, cells: &[CellSummary]) -> Vec<Warning> {
-    let mut warnings = of_run(evidence, cells);
-    for (sample, summary) in evidence.cells.iter().zip(cells) {
-        warnings.extend(of_cell(sample, summary, evidence));
+pub(super) fn warnings(of: Findings<'_>) -> Vec<Warning> {
+    let mut warnings = of_run(of);
+    for (examined, summary) in of.examined.iter().zip(of.cells) {
+        warnings.extend(of_cell(examined, summary, of.facts));
     }
     warnings
 }
 
-fn of_run(evidence: &Evidence, cells: &[CellSummary]) -> Vec<Warning> {
+fn of_run(of: Findings<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut add = |code, message: String| {
         warnings.push(Warning {
@@ -53,9 +80,9 @@ fn of_run(evidence: &Evidence, cells: &[CellSummary]) -> Vec<Warning> {
             message,
         });
     };
-    let (present, planned) = (evidence.forks_present(), evidence.facts.forks_planned);
-    if evidence.facts.state == State::Unfinished {
-        let there: Vec<String> = cells
+    let (present, planned) = (of.forks().count(), of.facts.forks_planned);
+    if of.facts.state == State::Unfinished {
+        let there: Vec<String> = (of.cells)
             .iter()
             .map(|cell| format!("{} has {}", cell.cell.id, cell.forks))
             .collect();
@@ -67,42 +94,33 @@ fn of_run(evidence: &Evidence, cells: &[CellSummary]) -> Vec<Warning> {
             ),
         );
     }
-    let failed = evidence.forks_failed();
+    let failed = of.forks().filter(|fork| fork.status == ForkStatus::Failed).count();
     if failed > 0 {
         add(
             "broken-forks",
             format!("{failed} of {present} forks broke off; their pairs up to then are counted."),
         );
     }
-    let uncounted: u64 = cells.iter().map(|cell| cell.uncounted).sum();
+    let uncounted: u64 = of.cells.iter().map(|cell| cell.uncounted).sum();
     if uncounted > 0 {
         let message = "measured pairs failed, timed out or gave different answers. They are in pairs.parquet with \
                        their reasons and are not counted in the figures.";
         add("uncounted-pairs", format!("{uncounted} {message}"));
     }
-    let persisted = |fork: &&ForkRow| fork.model_intact == Some(false);
-    let damaged = evidence
-        .cells
-        .iter()
-        .flat_map(|cell| &cell.forks)
-        .filter(persisted)
-        .count();
+    let damaged = of.forks().filter(|fork| fork.model_intact == Some(false)).count();
     if damaged > 0 {
         add(
             "persisted",
             format!("After {damaged} forks the stored model was not what was seeded: a preview persisted."),
         );
     }
-    if !evidence.changed.is_empty() {
+    if !of.changed.is_empty() {
         add(
             "machine-changed",
-            format!(
-                "Between start and end of the run changed: {}.",
-                evidence.changed.join(", ")
-            ),
+            format!("Between start and end of the run changed: {}.", of.changed.join(", ")),
         );
     }
-    if let Some(message) = drift(evidence) {
+    if let Some(message) = drift(of) {
         add("drift", message);
     }
     warnings
@@ -110,12 +128,13 @@ fn of_run(evidence: &Evidence, cells: &[CellSummary]) -> Vec<Warning> {
 
 /// Whether the forks' medians move with their place in the run: each as a share of its cell's mean, over the share of the
 /// run that had passed; the slope by least squares, tested by Student's t.
-fn drift(evidence: &Evidence) -> Option<String> {
-    let last = f64::from(evidence.facts.forks_planned.saturating_sub(1));
+fn drift(of: Findings<'_>) -> Option<String> {
+    let last = f64::from(of.facts.forks_planned.checked_sub(1).filter(|&last| last > 0)?);
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut means = 0;
-    for cell in evidence.cells.iter().filter(|cell| !cell.cell.is_control) {
-        let medians: Vec<(f64, f64)> = (cell.forks.iter())
+    let cells = of.cells.iter().zip(of.examined);
+    for (_, examined) in cells.filter(|(summary, _)| !summary.cell.is_control) {
+        let medians: Vec<(f64, f64)> = (examined.forks.iter())
             .filter_map(|fork| Some((f64::from(fork.position) / last, fork.medians?[2].0 as f64)))
             .collect();
         let mean = interval::mean(&medians.iter().map(|(_, median)| *median).collect::<Vec<_>>());
@@ -153,12 +172,12 @@ fn slope(points: &[(f64, f64)], means: usize) -> Option<Mean> {
     Some(Mean { value, error, freedom })
 }
 
-fn of_cell(sample: &CellSample, summary: &CellSummary, evidence: &Evidence) -> Vec<Warning> {
+fn of_cell(examined: &Examined, summary: &CellSummary, facts: &RunFacts) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut add = |code, message: String| {
         warnings.push(Warning {
             code,
-            scope: sample.cell.id.clone(),
+            scope: summary.cell.id.clone(),
             message,
         });
     };
@@ -174,7 +193,7 @@ fn of_cell(sample: &CellSample, summary: &CellSummary, evidence: &Evidence) -> V
             ),
         );
     }
-    if let Some(message) = unsteady(sample) {
+    if let Some(message) = unsteady(examined) {
         add("no-steady-state", message);
     }
     if difference.autocorrelation.is_some_and(|r| r > AUTOCORRELATION_MAX) {
@@ -193,7 +212,7 @@ fn of_cell(sample: &CellSample, summary: &CellSummary, evidence: &Evidence) -> V
         .order_effect
         .and_then(|(effect, interval)| Some((effect, interval?)))
         && !interval.contains(0.0)
-        && effect.abs() > evidence.facts.margin.0 as f64
+        && effect.abs() > facts.margin.0 as f64
     {
         add(
             "order-effect",
@@ -204,32 +223,33 @@ fn of_cell(sample: &CellSample, summary: &CellSummary, evidence: &Evidence) -> V
             ),
         );
     }
-    if sample.cell.is_control {
+    if summary.cell.is_control {
         return warnings;
     }
-    let medians: Vec<i64> = sample
+    let medians: Vec<i64> = examined
         .forks
         .iter()
         .filter_map(|fork| Some(fork.medians?[2].0))
         .collect();
     if let (Some(low), Some(high)) = (medians.iter().min(), medians.iter().max())
-        && (high - low) as f64 > SPREAD_MAX * difference.median.abs() as f64
+        && let spread = high.abs_diff(*low) as f64
+        && spread > SPREAD_MAX * difference.median.unsigned_abs() as f64
     {
         add(
             "fork-spread",
             format!(
                 "The forks' medians differ among each other by {:.0} % of the difference itself.",
-                (high - low) as f64 / difference.median.abs().max(1) as f64 * 100.0
+                spread / difference.median.unsigned_abs().max(1) as f64 * 100.0
             ),
         );
     }
-    let reading = sample
+    let reading = examined
         .forks
         .iter()
         .map(|fork| fork.clock_resolution.0.max(fork.clock_overhead.0))
         .max()
         .unwrap_or(0);
-    if difference.median.abs() < CLOCK_READINGS_MIN * reading {
+    if difference.median.saturating_abs() < reading.saturating_mul(CLOCK_READINGS_MIN) {
         add(
             "clock-floor",
             format!("The difference is within {CLOCK_READINGS_MIN} readings of the clock ({reading} ns each)."),
@@ -239,21 +259,20 @@ fn of_cell(sample: &CellSample, summary: &CellSummary, evidence: &Evidence) -> V
 }
 
 /// Forks in which a side's level still changed after the warm-up.
-fn unsteady(sample: &CellSample) -> Option<String> {
-    let unsteady = sample.samples.iter().filter(|fork| still_changes(fork)).count();
-    (unsteady > 0).then(|| {
+fn unsteady(examined: &Examined) -> Option<String> {
+    (examined.unsteady > 0).then(|| {
         format!(
-            "In {unsteady} of {} forks a side's level still changed by more than {:.0} % after the warm-up.",
-            sample.samples.len(),
+            "In {} of {} forks a side's level still changed by more than {:.0} % after the warm-up.",
+            examined.unsteady,
+            examined.forks.len(),
             LEVEL_CHANGE_MIN * 100.0
         )
     })
 }
 
-fn still_changes(fork: &ForkSample) -> bool {
-    [&fork.subject_series, &fork.baseline_series]
-        .into_iter()
-        .any(|series| level_changes(series).iter().any(|change| change.at > fork.warmup))
+/// Whether a side's level still changed after its warm-up; the series holds the warm-up too.
+pub(super) fn still_changes(series: &[i64], warmup: usize) -> bool {
+    level_changes(series).iter().any(|change| change.at > warmup)
 }
 
 /// The changes of level that are large enough to be told.
@@ -263,13 +282,14 @@ pub(super) fn level_changes(series: &[i64]) -> Vec<Changepoint> {
     changes
 }
 
-/// Lag-1 correlation of a fork's differences, by ranks, so that single slow pairs don't decide it.
-pub(super) fn autocorrelation(differences: &[i64]) -> Option<f64> {
-    let n = differences.len();
+/// Lag-1 correlation of a fork's differences, by ranks, so that single slow pairs don't decide it. Of the differences in
+/// ascending order and the places that they came from.
+pub(super) fn autocorrelation(ascending: &[i64], places: &[u64]) -> Option<f64> {
+    let n = ascending.len();
     if n < 10 {
         return None;
     }
-    let ranks = ranks(differences);
+    let ranks = ranks(ascending, places);
     let centre = (n as f64 - 1.0) / 2.0;
     let variance: f64 = ranks.iter().map(|rank| (rank - centre).powi(2)).sum();
     let covariance: f64 = ranks
@@ -279,47 +299,33 @@ pub(super) fn autocorrelation(differences: &[i64]) -> Option<f64> {
     (variance > 0.0).then(|| covariance / variance)
 }
 
-/// Ranks from 0; equal values share the mean of theirs.
-fn ranks(values: &[i64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by_key(|&place| values[place]);
-    let mut ranks = vec![0.0; values.len()];
+/// Ranks from 0, place by place; equal values share the mean of theirs.
+fn ranks(ascending: &[i64], places: &[u64]) -> Vec<f64> {
+    let mut ranks = vec![0.0; ascending.len()];
     let mut start = 0;
-    while start < order.len() {
-        let same = order[start..]
-            .iter()
-            .take_while(|&&place| values[place] == values[order[start]])
-            .count();
-        let shared = start as f64 + (same as f64 - 1.0) / 2.0;
-        for &place in &order[start..start + same] {
-            ranks[place] = shared;
+    for same in ascending.chunk_by(|one, other| one == other) {
+        let shared = start as f64 + (same.len() as f64 - 1.0) / 2.0;
+        for &place in &places[start..start + same.len()] {
+            ranks[place as usize] = shared;
         }
-        start += same;
+        start += same.len();
     }
     ranks
 }
 
-/// A fork's median difference with the subject first, less that with the baseline first, ns.
-pub(super) fn order_effect(fork: &ForkSample) -> Option<f64> {
-    let median = |subject_first: bool| {
-        let differences = fork.differences();
-        let mut chosen: Vec<i64> = (differences.into_iter().zip(&fork.subject_first))
-            .filter(|(_, first)| **first == subject_first)
-            .map(|(difference, _)| difference)
-            .collect();
-        nearest_rank::median(&mut chosen)
-    };
-    Some((median(true)? - median(false)?) as f64)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::fork::ascending;
     use super::*;
 
     #[test]
     fn autocorrelation_knows_a_saw_from_a_slope() {
         let slope: Vec<i64> = (0..100).collect();
         let saw: Vec<i64> = (0..100).map(|place| place % 2).collect();
+        let autocorrelation = |differences: &[i64]| {
+            let (values, places) = ascending(differences.to_vec());
+            autocorrelation(&values, &places)
+        };
         assert!(autocorrelation(&slope).unwrap() > 0.9);
         assert!(autocorrelation(&saw).unwrap() < -0.9);
         assert_eq!(autocorrelation(&[1; 50]), None);
@@ -328,7 +334,8 @@ mod tests {
 
     #[test]
     fn equal_values_share_their_rank() {
-        assert_eq!(ranks(&[5, 1, 5, 0]), [2.5, 1.0, 2.5, 0.0]);
+        let (values, places) = ascending(vec![5, 1, 5, 0]);
+        assert_eq!(ranks(&values, &places), [2.5, 1.0, 2.5, 0.0]);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::environment::{self, Fact};
 use crate::nearest_rank;
 use crate::units::Nanos;
 
+/// Most resamples that are believed of an archive; no manifest asks for more.
+const RESAMPLES_MAX: u32 = 10_000_000;
+
 /// Whether figures come from a whole run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -69,12 +72,13 @@ pub struct ForkSample {
 }
 
 impl ForkSample {
-    /// Subject minus baseline, pair by pair, ns.
+    /// Subject minus baseline, pair by pair, ns. Of times from an archive, which are never negative, none is too large for
+    /// its type; of others it saturates.
     pub fn differences(&self) -> Vec<i64> {
         self.subject
             .iter()
             .zip(&self.baseline)
-            .map(|(subject, baseline)| subject - baseline)
+            .map(|(subject, baseline)| subject.saturating_sub(*baseline))
             .collect()
     }
 }
@@ -167,7 +171,7 @@ impl Evidence {
         }
         Ok(Self {
             facts,
-            changed: changed(archived.facts, archived.state),
+            changed: archived.changed(),
             cells,
         })
     }
@@ -184,22 +188,25 @@ impl Evidence {
     }
 }
 
-/// An unfinished run has no facts at the end, and nothing to compare.
-fn changed(facts: &[FactRow], state: State) -> Vec<String> {
-    if state == State::Unfinished {
-        return Vec::new();
+impl Archived<'_> {
+    /// Facts that are not at the end what they were at the start. An unfinished run has none at the end, and nothing to
+    /// compare.
+    pub(super) fn changed(&self) -> Vec<String> {
+        if self.state == State::Unfinished {
+            return Vec::new();
+        }
+        let at = |when: When| -> Vec<Fact> {
+            // The build is read once: the same process cannot change it.
+            let asked = (self.facts.iter()).filter(|row| row.when == when && row.fact.scope != "build");
+            asked.map(|row| row.fact.clone()).collect()
+        };
+        let (start, end) = (at(When::Start), at(When::End));
+        let name = |fact: &Fact| format!("{}.{}", fact.scope, fact.key);
+        environment::differences(&start, &end)
+            .iter()
+            .filter_map(|change| change.start.or(change.end).map(name))
+            .collect()
     }
-    let at = |when: When| -> Vec<Fact> {
-        // The build is read once: the same process cannot change it.
-        let asked = facts.iter().filter(|row| row.when == when && row.fact.scope != "build");
-        asked.map(|row| row.fact.clone()).collect()
-    };
-    let (start, end) = (at(When::Start), at(When::End));
-    let name = |fact: &Fact| format!("{}.{}", fact.scope, fact.key);
-    environment::differences(&start, &end)
-        .iter()
-        .filter_map(|change| change.start.or(change.end).map(name))
-        .collect()
 }
 
 impl From<ForkPairs> for ForkSample {
@@ -236,7 +243,7 @@ fn medians(sample: &ForkSample) -> Option<[Nanos; 3]> {
 }
 
 impl RunFacts {
-    fn read(settings: &[Setting], state: State) -> Result<Self, EvidenceError> {
+    pub(super) fn read(settings: &[Setting], state: State) -> Result<Self, EvidenceError> {
         let text = |section: &'static str, key: &'static str| {
             settings
                 .iter()
@@ -263,7 +270,12 @@ impl RunFacts {
             program_version: text("program", "version")?,
             debounce: positive("figures", "debounce")?,
             margin: positive("figures", "margin")?,
-            resamples: number("figures", "resamples", &text("figures", "resamples")?)?,
+            resamples: Some(number("figures", "resamples", &text("figures", "resamples")?)?)
+                .filter(|resamples| (1..=RESAMPLES_MAX).contains(resamples))
+                .ok_or(EvidenceError::Setting {
+                    section: "figures",
+                    key: "resamples",
+                })?,
             seed: number("measure", "seed", &text("measure", "seed")?)?,
             primary: text("figures", "primary")?,
             forks_planned: number("run", "forks_planned", &text("run", "forks_planned")?)?,

@@ -93,12 +93,15 @@ impl Mean {
     }
 
     /// Probability, under Student's t, of lying at least this far beyond: `P(T ≥ distance / error)`. For a mean without
-    /// error it is 0 beyond, and 1 otherwise.
+    /// error it is 0 beyond, and 1 otherwise; where there is no number to test, nothing can be claimed and it is 1.
     pub fn tail(&self, distance: f64) -> f64 {
         if self.error == 0.0 {
             return if distance > 0.0 { 0.0 } else { 1.0 };
         }
         let t = distance / self.error;
+        if t.is_nan() || t.is_infinite() {
+            return if t > 0.0 { 0.0 } else { 1.0 };
+        }
         StudentsT::new(0.0, 1.0, self.freedom).map_or(1.0, |distribution| distribution.sf(t))
     }
 }

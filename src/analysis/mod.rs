@@ -4,7 +4,9 @@
 //! nearest rank. The fork is the unit of repetition: the headline interval is Student's t on the forks' medians; the
 //! study's pooled bootstrap stands beside it as "within session", since it can't see what differs between forks.
 
+mod analyst;
 mod bootstrap;
+mod cell;
 mod changepoint;
 mod comparison;
 mod curves;
@@ -12,14 +14,18 @@ mod definition;
 mod diagnostics;
 mod evidence;
 mod figure;
+mod fork;
 mod interval;
+mod outlook;
 mod planning;
+mod pooled;
 mod portrait;
 mod ranks;
 mod scaling;
 mod summary;
 mod verdict;
 
+pub use analyst::{Analyst, analyze};
 pub use bootstrap::{pooled_exact, pooled_resampled, two_level};
 pub use changepoint::{Changepoint, changepoints};
 pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
@@ -29,8 +35,9 @@ pub use diagnostics::Warning;
 pub use evidence::{Archived, CellSample, Evidence, EvidenceError, ForkSample, RunFacts, State};
 pub use figure::{Figure, figures};
 pub use interval::{Interval, Mean, student_t};
+pub use outlook::{CellOutlook, Needed, Outlook, SettingChange, outlook, setting_changes};
 pub use planning::forks_for;
 pub use portrait::{ControlPortrait, ForkPortrait, Portrait, Series, portraits};
 pub use scaling::{Scaling, Trend};
-pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side, analyze};
+pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side};
 pub use verdict::Verdict;

@@ -9,6 +9,14 @@ use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 /// What is wrong with a row: its place in the frame, and the words for it.
 pub(super) type RowFault = (usize, String);
 
+/// What is wrong with a pair that ended well and has no time.
+pub(super) const OK_WITHOUT_TIME: &str = "status is ok, but a time is null";
+
+/// What is wrong with a negative time. None gets past here, so that no difference of two can overflow.
+pub(super) fn negative(name: &str, time: i64) -> String {
+    format!("{name} is {time}, and no time is negative")
+}
+
 fn int(value: impl Into<i64>) -> Value {
     Value::Integer(Some(value.into()))
 }
@@ -313,7 +321,12 @@ impl PairRow {
                 reason: row.maybe_text("reason").map(str::to_owned),
             };
             if pair.status == PairStatus::Ok && (pair.subject.time.is_none() || pair.baseline.time.is_none()) {
-                return Err(row.fault("status is ok, but a time is null".to_owned()));
+                return Err(row.fault(OK_WITHOUT_TIME.to_owned()));
+            }
+            for (name, side) in [("subject_ns", &pair.subject), ("baseline_ns", &pair.baseline)] {
+                if let Some(time) = side.time.filter(|time| time.0 < 0) {
+                    return Err(row.fault(negative(name, time.0)));
+                }
             }
             Ok((CellIndex(row.integer("cell")?), ForkIndex(row.integer("fork")?), pair))
         })

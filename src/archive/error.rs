@@ -40,6 +40,13 @@ fn hint(source: &std::io::Error) -> &'static str {
     }
 }
 
+fn reader_of(writer: Option<&str>) -> String {
+    match writer {
+        Some(version) => format!("preview-cost {version}, which wrote it"),
+        None => "a version of preview-cost that reads it".to_owned(),
+    }
+}
+
 impl WriteError {
     /// The same about the file at `path`, for an error from a place that does not know where its bytes go.
     pub(super) fn at(self, path: &Path) -> Self {
@@ -118,7 +125,8 @@ pub enum ReadError {
     },
     /// The archive was written by a program of another major version.
     #[error(
-        "{path} has schema version {found}, and this program reads {reads}.x; use a version of preview-cost that reads it"
+        "{path} has schema version {found}, and this program reads {reads}.x; use {}",
+        reader_of(writer.as_deref())
     )]
     Version {
         /// The file.
@@ -127,6 +135,8 @@ pub enum ReadError {
         found: String,
         /// The major version that this program reads.
         reads: u32,
+        /// The version of the program that wrote it, which reads it too; `None` where the file doesn't tell.
+        writer: Option<String>,
     },
     /// A file belongs to another run.
     #[error("{path} belongs to run {found}, not to {expected}; fetch the run again")]

@@ -15,6 +15,7 @@
 //! Each part is durable (written, flushed, renamed) before the next fork starts, so a crash loses at most the fork in
 //! progress. [`Archive::open`] reads sealed and unsealed runs alike and says which it is.
 
+mod by_fork;
 mod codec;
 mod convert;
 mod durable;
@@ -25,6 +26,7 @@ mod read;
 mod rows;
 mod schema;
 mod sums;
+mod times;
 mod write;
 
 pub use error::{ReadError, WriteError};
@@ -32,4 +34,5 @@ pub use ledger::{Ledger, LedgerState};
 pub use read::{Archive, Completeness};
 pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
+pub use times::{ForkTimes, Times};
 pub use write::{RunIdentity, RunWriter};

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::by_fork::ByFork;
 use super::codec::{FileIdentity, Frame, TableReader};
 use super::convert::RowFault;
 use super::error::ReadError;
 use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, PairRow, Setting};
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
 use super::sums::{self, ANNOUNCED, SUMS};
+use super::times::{self, ForkTimes};
 use super::write::{announced_names, part_names, sealed_names};
 
 /// Whether a run came to its end.
@@ -83,28 +85,80 @@ impl Archive {
         &self.identity.manifest_sha256
     }
 
-    /// Hands over the pairs of every fork, in the order of [`Self::forks`].
+    /// Files within the directory that hold the rows of `pairs`, and those that hold the rows of `forks`.
+    pub fn files(&self) -> (Vec<String>, Vec<String>) {
+        match self.completeness {
+            Completeness::Sealed => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
+            Completeness::Unfinished => {
+                let part = |fork: &ForkRow| {
+                    let [pairs, row, _] = part_names(fork.position);
+                    (format!("parts/{pairs}"), format!("parts/{row}"))
+                };
+                self.forks.iter().map(part).unzip()
+            }
+        }
+    }
+
+    /// Hands over the pairs of every fork, in the order of [`Self::forks`]. For the times alone, and for many of them,
+    /// see [`Self::for_each_fork_times`].
     ///
     /// # Errors
     /// What is damaged, and when the rows are not the ones that the forks' rows speak of.
     pub fn for_each_fork(&self, mut take: impl FnMut(ForkPairs)) -> Result<(), ReadError> {
-        match self.completeness {
-            Completeness::Sealed => {
-                let mut grouped = ByFork::new(self, self.directory.join(PAIRS.file_name()));
-                let mut reader = self.reader(&PAIRS, &grouped.path)?;
-                while let Some(frame) = reader.next_frame()? {
-                    grouped.add(&frame, &mut take)?;
-                }
-                grouped.finish(&mut take)
+        self.for_each_part(|path, forks| {
+            let mut grouped = ByFork::new(path, forks);
+            let mut take = |fork: &ForkRow, pairs| {
+                take(ForkPairs {
+                    cell: fork.cell,
+                    fork: fork.fork,
+                    pairs,
+                });
+                Ok(())
+            };
+            let mut reader = self.reader(&PAIRS, path)?;
+            let mut row = 0;
+            while let Some(frame) = reader.next_frame()? {
+                let rows = PairRow::rows(&frame).collect::<Result<Vec<_>, _>>();
+                let rows = at(path, rows.map_err(|(place, problem)| (row + place, problem)))?;
+                row += rows.len();
+                grouped.add(rows.into_iter(), &mut take)?;
             }
-            Completeness::Unfinished => self.forks.iter().enumerate().try_for_each(|(place, fork)| {
+            grouped.finish(&mut take)
+        })
+    }
+
+    /// Hands over the times of every fork, in the order of [`Self::forks`]. Reads only the columns that they need, with
+    /// this many threads; the order and what is checked do not depend on how many.
+    ///
+    /// # Errors
+    /// What is damaged, when the rows are not the ones that the forks' rows speak of, and what `take` refuses.
+    pub fn for_each_fork_times<E: From<ReadError>>(
+        &self,
+        threads: usize,
+        mut take: impl FnMut(ForkTimes) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_part(|path, forks| {
+            let mut grouped = ByFork::new(path, forks);
+            let mut take = |fork: &ForkRow, times: ForkTimes| {
+                take(ForkTimes {
+                    cell: fork.cell,
+                    fork: fork.fork,
+                    ..times
+                })
+            };
+            let open = || self.reader(&PAIRS, path);
+            times::in_order(open, threads, |group| grouped.add(group, &mut take))?;
+            grouped.finish(&mut take)
+        })
+    }
+
+    /// Hands over each file with pairs, and the forks whose rows it holds.
+    fn for_each_part<E>(&self, mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>) -> Result<(), E> {
+        match self.completeness {
+            Completeness::Sealed => read(&self.directory.join(PAIRS.file_name()), &self.forks),
+            Completeness::Unfinished => self.forks.iter().try_for_each(|fork| {
                 let path = self.directory.join("parts").join(&part_names(fork.position)[0]);
-                let mut grouped = ByFork::new(self, path);
-                grouped.next = place;
-                grouped.end = place + 1;
-                let frame = self.reader(&PAIRS, &grouped.path)?.all()?;
-                grouped.add(&frame, &mut take)?;
-                grouped.finish(&mut take)
+                read(&path, std::slice::from_ref(fork))
             }),
         }
     }
@@ -209,89 +263,4 @@ fn at<T>(path: &Path, rows: Result<T, RowFault>) -> Result<T, ReadError> {
         row,
         problem,
     })
-}
-
-/// Cuts a stream of rows into forks and holds each against its fork's row.
-struct ByFork<'a> {
-    archive: &'a Archive,
-    path: PathBuf,
-    pairs: Vec<PairRow>,
-    next: usize,
-    end: usize,
-    row: usize,
-}
-
-impl<'a> ByFork<'a> {
-    fn new(archive: &'a Archive, path: PathBuf) -> Self {
-        Self {
-            archive,
-            path,
-            pairs: Vec::new(),
-            next: 0,
-            end: archive.forks.len(),
-            row: 0,
-        }
-    }
-
-    fn add(&mut self, frame: &Frame, take: &mut impl FnMut(ForkPairs)) -> Result<(), ReadError> {
-        for pair in PairRow::rows(frame) {
-            let (cell, fork, pair) = at(&self.path, pair)?;
-            while self
-                .current()
-                .is_some_and(|current| self.pairs.len() == current.pairs_recorded as usize)
-            {
-                self.hand_over(take);
-            }
-            if self
-                .current()
-                .is_none_or(|current| (current.cell, current.fork) != (cell, fork))
-            {
-                let problem = format!("a row of fork {fork} of cell {cell}, which forks.parquet does not expect here");
-                return Err(self.fault(problem));
-            }
-            self.pairs.push(pair);
-            self.row += 1;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, take: &mut impl FnMut(ForkPairs)) -> Result<(), ReadError> {
-        while let Some(current) = self.current() {
-            if self.pairs.len() != current.pairs_recorded as usize {
-                let problem = format!(
-                    "fork {} of cell {} has {} rows where forks.parquet says {}",
-                    current.fork,
-                    current.cell,
-                    self.pairs.len(),
-                    current.pairs_recorded
-                );
-                return Err(self.fault(problem));
-            }
-            self.hand_over(take);
-        }
-        Ok(())
-    }
-
-    fn current(&self) -> Option<&'a ForkRow> {
-        self.archive.forks[..self.end].get(self.next)
-    }
-
-    fn hand_over(&mut self, take: &mut impl FnMut(ForkPairs)) {
-        if let Some(fork) = self.current() {
-            take(ForkPairs {
-                cell: fork.cell,
-                fork: fork.fork,
-                pairs: std::mem::take(&mut self.pairs),
-            });
-        }
-        self.next += 1;
-    }
-
-    fn fault(&self, problem: String) -> ReadError {
-        ReadError::Value {
-            path: self.path.clone(),
-            row: self.row,
-            problem,
-        }
-    }
 }

@@ -1,16 +1,17 @@
 //! `analyze`: archive, evidence, figures, text. Reads run directories and nothing else.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use terminal_size::terminal_size_of;
 
+use super::load::{evidence_of, figures_of, with_sources};
 use super::{CommandError, print};
-use crate::analysis::{self, Analysis, Archived, Evidence, ForkSample, State};
-use crate::archive::{Archive, Completeness};
+use crate::analysis::{self, Analysis};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
-use crate::report::{self, Dialect, Directive};
+use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
 
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
 ///
@@ -23,61 +24,38 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     if let Some(file) = &args.check {
         return check(file);
     }
-    let text = match (args.runs.as_slice(), args.format) {
-        ([run], Format::Table) if is_wide_terminal() => tell_with_shapes(run, args.resample)?,
-        (runs, format) => tell(runs, format, args.resample)?,
+    if let Some(id) = &args.explain {
+        return explain(&args.runs, id, args.resample);
+    }
+    let analyses = all(&args.runs, args.resample)?;
+    print(&tell(&analyses, args.format))?;
+    if let ([run], Format::Table) = (args.runs.as_slice(), args.format)
+        && is_wide_terminal()
+    {
+        print(&shapes(run, &analyses[0])?)?;
+    }
+    let warnings: usize = analyses.iter().map(|analysis| analysis.warnings.len()).sum();
+    if !args.strict || warnings == 0 {
+        return Ok(Exit::Ok);
+    }
+    super::tell(format_args!(
+        "{warnings} warnings stand beside these figures, and --strict asked for none"
+    ));
+    Ok(Exit::Warned)
+}
+
+fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandError> {
+    let [run] = runs else {
+        return Err(CommandError::ExplainSeveral { runs: runs.len() });
     };
+    let (analysis, sources) = with_sources(run, resample)?;
+    let text = report::explain(&analysis, &sources, id).map_err(|nearest| CommandError::UnknownFigure {
+        id: id.to_owned(),
+        run: analysis.facts.run.clone(),
+        nearest: nearest.join(", "),
+    })?;
     print(&text)?;
     Ok(Exit::Ok)
-}
-
-/// The figures of a run's directory.
-///
-/// # Errors
-/// What is wrong with the archive.
-pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
-    load(directory, resample).map(|loaded| loaded.analysis)
-}
-
-/// A run's archive and what follows from it.
-pub struct Loaded {
-    /// The archive.
-    pub archive: Archive,
-    /// Its figures.
-    pub analysis: Analysis,
-}
-
-/// Opens a run's directory and computes its figures.
-///
-/// # Errors
-/// What is wrong with the archive.
-pub fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
-    let (archive, evidence) = evidence_of(directory)?;
-    let analysis = analysis::analyze(&evidence, resample);
-    Ok(Loaded { archive, analysis })
-}
-
-/// Opens a run's directory and reads what figures are computed from.
-pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), CommandError> {
-    let archive = Archive::open(directory)?;
-    let mut samples = Vec::new();
-    archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
-    let state = match archive.completeness {
-        Completeness::Sealed => State::Finished,
-        Completeness::Unfinished => State::Unfinished,
-    };
-    let archived = Archived {
-        settings: &archive.settings,
-        cells: &archive.cells,
-        forks: &archive.forks,
-        facts: &archive.facts,
-        state,
-    };
-    let evidence = Evidence::gather(archived, samples).map_err(|source| CommandError::Evidence {
-        run: directory.to_owned(),
-        source,
-    })?;
-    Ok((archive, evidence))
 }
 
 /// Whether standard output is a terminal that has room for a histogram. Piped text is the same for everyone.
@@ -86,32 +64,31 @@ fn is_wide_terminal() -> bool {
     size.is_some_and(|(width, _)| usize::from(width.0) >= report::COLUMNS_MIN)
 }
 
-fn tell_with_shapes(run: &Path, resample: bool) -> Result<String, CommandError> {
+/// A small histogram a cell.
+fn shapes(run: &Path, analysis: &Analysis) -> Result<String, CommandError> {
     let (_, evidence) = evidence_of(run)?;
-    let analysis = analysis::analyze(&evidence, resample);
-    let portraits = analysis::portraits(&evidence, &analysis);
-    Ok(report::tables(&analysis, Dialect::Terminal) + &report::histograms(&analysis, &portraits))
+    Ok(report::histograms(analysis, &analysis::portraits(&evidence, analysis)))
 }
 
-fn tell(runs: &[PathBuf], format: Format, resample: bool) -> Result<String, CommandError> {
-    let analyses: Vec<Analysis> = runs
-        .iter()
-        .map(|run| figures_of(run, resample))
-        .collect::<Result<_, _>>()?;
-    let people = |dialect| match analyses.as_slice() {
+fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {
+    runs.iter().map(|run| figures_of(run, resample)).collect()
+}
+
+fn tell(analyses: &[Analysis], format: Format) -> String {
+    let people = |dialect| match analyses {
         [one] => report::tables(one, dialect),
         several => report::side_by_side(several, dialect),
     };
-    Ok(match format {
+    match format {
         Format::Table => people(Dialect::Terminal),
         Format::Markdown => people(Dialect::Markdown),
-        Format::Json => report::json(&analyses),
-        Format::Csv => report::csv(&analyses),
-    })
+        Format::Json => report::json(analyses),
+        Format::Csv => report::csv(analyses),
+    }
 }
 
 fn splice(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, .. } = respliced(file)?;
     if text != spliced {
         // The old text stays whole until the new one is.
         let temporary = file.with_extension("spliced.tmp");
@@ -130,7 +107,13 @@ fn splice(file: &Path) -> Result<Exit, CommandError> {
 }
 
 fn check(file: &Path) -> Result<Exit, CommandError> {
-    let (text, spliced) = respliced(file)?;
+    let Respliced { text, spliced, inline } = respliced(file)?;
+    for (figure, expected) in inline {
+        figure.check(&text, &expected).map_err(|source| CommandError::Inline {
+            file: file.to_owned(),
+            source,
+        })?;
+    }
     match text.lines().zip(spliced.lines()).position(|(is, should)| is != should) {
         None if text.len() == spliced.len() => Ok(Exit::Ok),
         differing => {
@@ -143,23 +126,62 @@ fn check(file: &Path) -> Result<Exit, CommandError> {
     }
 }
 
+/// The single numbers of a file, each with what its archive says that it should be.
+fn inline(file: &Path, text: &str) -> Result<Vec<(InlineFigure, String)>, CommandError> {
+    let fault = |source| CommandError::Inline {
+        file: file.to_owned(),
+        source,
+    };
+    let mut runs: BTreeMap<String, Analysis> = BTreeMap::new();
+    let mut told = Vec::new();
+    for figure in report::inline_figures(text).map_err(fault)? {
+        if !runs.contains_key(&figure.run) {
+            runs.insert(figure.run.clone(), figures_of(&beside(file, &figure.run), false)?);
+        }
+        let expected = figure.expected(&runs[&figure.run]).map_err(fault)?;
+        told.push((figure, expected));
+    }
+    Ok(told)
+}
+
+/// A path in a file is relative to the file.
+fn beside(file: &Path, path: &str) -> PathBuf {
+    file.parent().unwrap_or(Path::new(".")).join(path)
+}
+
 /// A file's text as it is, and as its archives say that it should be.
-fn respliced(file: &Path) -> Result<(String, String), CommandError> {
+struct Respliced {
+    text: String,
+    spliced: String,
+    inline: Vec<(InlineFigure, String)>,
+}
+
+fn respliced(file: &Path) -> Result<Respliced, CommandError> {
     let text = fs::read_to_string(file).map_err(|source| CommandError::File {
         action: "read",
         path: file.to_owned(),
         source,
     })?;
-    let base = file.parent().unwrap_or(Path::new("."));
-    let mut tables = Vec::new();
+    let inline = inline(file, &text)?;
+    let told = report::splice_inline(&text, &inline);
+    let spliced = match report::directives(&told) {
+        // A file may hold single numbers only.
+        Err(SpliceError::NoMarkers) if !inline.is_empty() => told,
+        directives => tables(file, &told, directives)?,
+    };
+    Ok(Respliced { text, spliced, inline })
+}
+
+/// A file's text with the tables that its markers ask for.
+fn tables(file: &Path, text: &str, directives: Result<Vec<Directive>, SpliceError>) -> Result<String, CommandError> {
     let fault = |source| CommandError::Splice {
         file: file.to_owned(),
         source,
     };
-    for Directive { runs } in report::directives(&text).map_err(fault)? {
-        let runs: Vec<PathBuf> = runs.iter().map(|run| base.join(run)).collect();
-        tables.push(tell(&runs, Format::Markdown, false)?);
+    let mut tables = Vec::new();
+    for Directive { runs } in directives.map_err(fault)? {
+        let runs: Vec<PathBuf> = runs.iter().map(|run| beside(file, run)).collect();
+        tables.push(tell(&all(&runs, false)?, Format::Markdown));
     }
-    let spliced = report::splice(&text, &tables).map_err(fault)?;
-    Ok((text, spliced))
+    report::splice(text, &tables).map_err(fault)
 }

@@ -1,6 +1,6 @@
 //! `compare`: runs against each other, what differs around them first.
 
-use super::analyze::{Loaded, load};
+use super::load::{Loaded, load};
 use super::{CommandError, print};
 use crate::analysis::{self, Compared};
 use crate::cli::{CompareArgs, CompareFormat};

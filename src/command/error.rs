@@ -11,7 +11,7 @@ use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
-use crate::report::{ReportError, SpliceError};
+use crate::report::{InlineError, ReportError, SpliceError};
 use crate::run::{ForkFailure, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
@@ -56,6 +56,14 @@ pub enum CommandError {
         /// What is wrong.
         source: SpliceError,
     },
+    /// A single number between markers, or its markers.
+    #[error("{file}:{source}")]
+    Inline {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, with its line.
+        source: InlineError,
+    },
     /// A table between markers is not what its archive gives.
     #[error("{file}:{line}: this table is not what its archive gives; run `preview-cost analyze --splice {file}`")]
     Stale {
@@ -63,6 +71,28 @@ pub enum CommandError {
         file: PathBuf,
         /// From 1.
         line: usize,
+    },
+    /// `--explain` with an id that no figure has.
+    #[error("{run} has no figure {id}; the nearest are {nearest}. `--format csv` lists them all")]
+    UnknownFigure {
+        /// What was asked for.
+        id: String,
+        /// The run.
+        run: String,
+        /// Ids that there are.
+        nearest: String,
+    },
+    /// `--explain` with several runs, or with none.
+    #[error("--explain tells one figure of one run, and {runs} runs were named; name one")]
+    ExplainSeveral {
+        /// How many.
+        runs: usize,
+    },
+    /// `recompute` of a run without a fork.
+    #[error("{run} has no fork yet, so there is nothing to recompute; wait for the first one")]
+    NothingToRecompute {
+        /// The run's directory.
+        run: PathBuf,
     },
     /// A report that could not be made.
     #[error(transparent)]
@@ -104,9 +134,19 @@ impl CommandError {
     /// How the program ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Manifest(_) | Self::Plan(_) | Self::UrlForSqlite { .. } | Self::WithinRun { .. } => Exit::Usage,
+            Self::Manifest(_)
+            | Self::Plan(_)
+            | Self::UrlForSqlite { .. }
+            | Self::UnknownFigure { .. }
+            | Self::ExplainSeveral { .. }
+            | Self::WithinRun { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
-            Self::Archive(_) | Self::Evidence { .. } | Self::Splice { .. } | Self::Stale { .. } => Exit::Archive,
+            Self::Archive(_)
+            | Self::Evidence { .. }
+            | Self::Splice { .. }
+            | Self::Inline { .. }
+            | Self::Stale { .. }
+            | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
             Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {

@@ -4,8 +4,10 @@ pub mod analyze;
 pub mod compare;
 pub mod doctor;
 mod error;
+pub mod load;
 pub mod plan;
 mod progress;
+pub mod recompute;
 pub mod report;
 pub mod run;
 

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::analyze::evidence_of;
+use super::load::evidence_of;
 use super::{CommandError, tell};
 use crate::analysis::{self, Analysis, Evidence};
 use crate::archive::Archive;

@@ -3,7 +3,7 @@
 use std::env;
 
 use super::progress::Progress;
-use super::{CommandError, analyze, print, tell};
+use super::{CommandError, load, print, tell};
 use crate::cli::RunArgs;
 use crate::exit::Exit;
 use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
@@ -25,7 +25,7 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
     let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
     let summary = supervisor.run(&args.results, &mut progress)?;
     progress.done(&summary.directory);
-    let analysis = analyze::figures_of(&summary.directory, false)?;
+    let analysis = load::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
     Ok(exit_of(&summary))
 }

@@ -1,5 +1,6 @@
 //! Numbers as people read them.
 
+use crate::analysis::{Figure, Unit};
 use crate::units::Nanos;
 
 /// Decimals of a time in milliseconds at the finest: a nanosecond.
@@ -58,6 +59,23 @@ pub(super) fn factor(ratio: f64) -> String {
 /// A count of round trips.
 pub(super) fn trips(trips: f64) -> String {
     format!("{trips:.2}").replace('-', "−")
+}
+
+/// A figure's value as tables tell it, with its unit; `None` where it has no value.
+pub fn figure_text(figure: &Figure) -> Option<String> {
+    let value = figure.value?;
+    let plain = |digits: usize| format!("{value:.digits$}").replace('-', "−");
+    Some(match (figure.definition.unit, figure.definition.key) {
+        (Unit::Nanos, _) => format!("{} ms", milliseconds(value)),
+        (Unit::NanosPerPlan, _) => format!("{} ms a plan", milliseconds(value)),
+        (Unit::Trips, _) => format!("{} round trips", trips(value)),
+        (Unit::Pairs, _) => format!("{} pairs", plain(0)),
+        (Unit::Forks, _) => format!("{} forks", plain(0)),
+        (Unit::One, key) if key.ends_with("share") => percent(value),
+        (Unit::One, "difference.ratio" | "noise_factor") => factor(value),
+        (Unit::One, "verdict.p") => format!("{value:.2e}"),
+        (Unit::One, _) => plain(2),
+    })
 }
 
 /// A rough duration, e.g. `45 s`, `3 min`, `2.5 h`.

@@ -5,23 +5,30 @@
 
 mod comparison;
 mod error;
+mod explain;
 mod format;
 mod grid;
 mod histogram;
 mod html;
+mod inline;
 mod machine;
+mod outlook;
 mod plan;
 mod plot;
+pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
 
 pub use comparison::comparison;
 pub use error::ReportError;
-pub use format::{duration, milliseconds};
+pub use explain::{explain, figure};
+pub use format::{duration, figure_text, milliseconds};
 pub use histogram::{COLUMNS_MIN, histograms};
 pub use html::{Told, html};
+pub use inline::{InlineError, InlineFigure, inline_figures, splice_inline};
 pub use machine::{csv, json};
+pub use outlook::outlook;
 pub use plan::plan;
 pub use plot::{Gallery, Plot, galleries};
 pub use run::tables;

@@ -23,7 +23,7 @@ pub struct Directive {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SpliceError {
     /// There are none.
-    #[error("has no line `<!-- preview-cost analyze results/<run> -->`")]
+    #[error("has no line `<!-- preview-cost analyze results/<run> -->` and no `<!-- fig:results/<run> <id> -->`")]
     NoMarkers,
     /// An opening marker names no run, or does not end on its line.
     #[error("line {0}: the marker names no run")]

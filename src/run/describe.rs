@@ -4,8 +4,8 @@ use crate::archive::{CellRow, Setting};
 use crate::manifest::{Backend, Manifest, Server};
 use crate::plan::{Cell, CellKind, Plan};
 
-/// The resolved manifest with every default filled in, and what runs it.
-pub(super) fn settings(manifest: &Manifest, plan: &Plan, run: &str, started: &str) -> Vec<Setting> {
+/// The resolved manifest with every default filled in, as a run archives it.
+pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     let mut rows = Rows::default();
     rows.add("manifest", "name", &manifest.name);
     rows.add("manifest", "title", &manifest.title);
@@ -31,8 +31,23 @@ pub(super) fn settings(manifest: &Manifest, plan: &Plan, run: &str, started: &st
     rows.number("figures", "resamples", &figures.resamples, "resamples");
     rows.number("figures", "margin", &figures.margin.0, "ns");
     rows.add("figures", "primary", &figures.primary);
+    rows.0
+}
+
+/// The resolved manifest, and what runs it.
+pub(super) fn settings(
+    manifest: &Manifest,
+    plan: &Plan,
+    run: &str,
+    started: &str,
+    schema: Option<&str>,
+) -> Vec<Setting> {
+    let mut rows = Rows(manifest_settings(manifest));
     rows.add("run", "id", run);
     rows.add("run", "started", started);
+    if let Some(schema) = schema {
+        rows.add("run", "schema", schema);
+    }
     rows.number("run", "forks_planned", &plan.schedule().len(), "forks");
     rows.add("program", "name", env!("CARGO_PKG_NAME"));
     rows.add("program", "version", env!("CARGO_PKG_VERSION"));

@@ -17,6 +17,7 @@ mod supervisor;
 mod worker;
 
 pub use attendant::ForkFailure;
+pub use describe::manifest_settings;
 pub use stand::StandError;
 pub use supervisor::{Interrupt, Observer, RunError, Summary, Supervisor};
 pub use worker::main as worker_main;

@@ -30,6 +30,14 @@ pub enum StandError {
     /// The server can't be used.
     #[error(transparent)]
     Server(#[from] PgError),
+    /// The run's schema could not be removed from somebody else's server.
+    #[error("schema {schema} may be left on the server, where it can be removed by hand: {source}")]
+    Left {
+        /// The schema.
+        schema: String,
+        /// Why it could not be removed.
+        source: PgError,
+    },
     /// The scratch directory of an SQLite file could not be made.
     #[error("cannot make {path}: {source}")]
     Scratch {
@@ -104,6 +112,14 @@ impl Stand {
         }
     }
 
+    /// The schema that the run made, where it made one: after a `kill -9` this is what is left to remove.
+    pub fn schema(&self) -> Option<&str> {
+        match self {
+            Self::SqliteMemory | Self::SqliteFile { .. } => None,
+            Self::Postgres { schema, .. } => Some(schema),
+        }
+    }
+
     /// Where the worker at a place of the run finds its backend.
     pub fn place(&self, position: u32) -> Place {
         match self {
@@ -161,7 +177,14 @@ impl Stand {
                 target,
                 schema,
                 provisioned: None,
-            } => Ok(Control::connect(&target)?.drop_schema(&schema)?),
+            } => {
+                let removed = Control::connect(&target).and_then(|mut control| control.drop_schema(&schema));
+                removed.map_err(|source| match source {
+                    // These two name the schema and the reason themselves.
+                    PgError::SchemaNotEmpty { .. } | PgError::SchemaForeign { .. } => StandError::Server(source),
+                    source => StandError::Left { schema, source },
+                })
+            }
         }
     }
 }

@@ -186,7 +186,7 @@ impl<'a> Supervisor<'a> {
 
     fn announce(&self, stand: &Stand, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
         let started = started.to_rfc3339_opts(SecondsFormat::Secs, true);
-        let settings = describe::settings(self.manifest, self.plan, writer.run(), &started);
+        let settings = describe::settings(self.manifest, self.plan, writer.run(), &started, stand.schema());
         let cells = describe::cells(self.plan, &self.manifest.backend);
         let mut facts = environment::build_facts();
         facts.extend(stand.facts()?);

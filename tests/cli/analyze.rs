@@ -8,8 +8,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::remains::{analyze, copy, files_under, is_told_as_unfinished, parts_of};
 use crate::samples;
-use crate::support::{Bench, SMALL, analyze, ask, copy, edited, files_under, is_told_as_unfinished, parts_of, program};
+use crate::support::{Bench, SMALL, ask, edited, program};
 
 const FORMATS: [&str; 4] = ["table", "markdown", "json", "csv"];
 
@@ -35,6 +36,8 @@ fn the_same_archive_gives_the_same_bytes_wherever_it_lies() {
             assert_eq!(once, told(&moved, format));
         }
         assert_eq!(files_under(&moved), files_under(run));
+        // So that it can be removed.
+        fs::set_permissions(&moved, Permissions::from_mode(0o755)).unwrap();
     }
 }
 

@@ -7,8 +7,9 @@ use preview_cost::digest;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use crate::remains::{analyze, copy, files_under, read};
 use crate::samples;
-use crate::support::{analyze, ask, copy, files_under, read};
+use crate::support::ask;
 
 const TABLES: [&str; 5] = ["cells", "environment", "forks", "manifest", "pairs"];
 
@@ -216,7 +217,7 @@ fn mangle() -> impl Strategy<Value = Mangle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Somebody seals mangled files again: whatever comes of it, it is no panic.
     #[test]

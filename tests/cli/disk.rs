@@ -7,7 +7,8 @@ use std::process::Command;
 
 use nix::unistd::geteuid;
 
-use crate::support::{Bench, Running, SMALL, Said, ask, edited, endless, files_under, is_told_as_unfinished, ledger};
+use crate::remains::{ends_in, files_under, is_told_as_unfinished, ledger};
+use crate::support::{Bench, Running, SMALL, Said, ask, edited, endless};
 
 /// An id that owns nothing here.
 const NOBODY: u32 = 65_534;
@@ -71,8 +72,22 @@ fn was_ended_by_the_disk(bench: &Bench, said: Said, planned: usize, reason: &str
     assert!(message.ends_with(&advice), "{message}");
     is_told_as_unfinished(&run, forks);
     assert_eq!(ledger(&bench.results(), Some(&run)), ["started", "failed"]);
-    let torn = files_under(&run).into_iter().filter(|name| name.ends_with(".tmp"));
+    let torn = files_under(&run).into_iter().filter(|name| ends_in(name, "tmp"));
     assert_eq!(torn.count(), 0);
+}
+
+/// A start that can't be entered into the ledger is no start.
+#[test]
+fn a_ledger_that_cannot_be_written_stops_the_run_before_it_measures() {
+    let bench = Bench::new(endless());
+    fs::create_dir_all(bench.results().join("LEDGER.jsonl")).unwrap();
+    let said = ask(&mut bench.run()).exits(7);
+    assert!(
+        said.message()
+            .starts_with("preview-cost: cannot write results/LEDGER.jsonl: "),
+        "{said:#?}"
+    );
+    assert_eq!(fs::read_dir(bench.results()).unwrap().count(), 1);
 }
 
 /// The part after next is written to the device that is always full.

@@ -6,8 +6,9 @@ use std::path::Path;
 use preview_cost::archive::{ForkPairs, PairStatus, Phase};
 use serde_json::Value;
 
+use crate::remains::{analyze, read};
 use crate::samples;
-use crate::support::{analyze, ask, read};
+use crate::support::ask;
 
 /// Student's t at 97.5 % with one degree of freedom: two forks.
 const T_OF_TWO: f64 = 12.706_204_736_432_095;

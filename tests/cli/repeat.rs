@@ -5,8 +5,9 @@ use std::path::Path;
 
 use preview_cost::archive::{ForkPairs, PairStatus, Phase};
 
+use crate::remains::read;
 use crate::samples;
-use crate::support::{Bench, SMALL, edited, read};
+use crate::support::{Bench, SMALL, edited};
 
 /// All of a run that must not change from one run to the next: per cell and fork, its place and its pairs.
 type Work = BTreeMap<(String, u32), (u32, Vec<Pair>)>;
@@ -14,7 +15,7 @@ type Work = BTreeMap<(String, u32), (u32, Vec<Pair>)>;
 #[derive(Debug, Clone, PartialEq)]
 struct Pair {
     phase: Phase,
-    pair: u32,
+    place: u32,
     subject_first: bool,
     delta: u64,
     answers: [Option<String>; 2],
@@ -30,7 +31,7 @@ fn work(run: &Path) -> Work {
             assert!(pair.subject.answer.is_some());
             Pair {
                 phase: pair.phase,
-                pair: pair.pair.0,
+                place: pair.pair.0,
                 subject_first: pair.subject_first,
                 delta: pair.delta.to_bits(),
                 answers: [pair.subject.answer, pair.baseline.answer],

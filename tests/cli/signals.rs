@@ -6,7 +6,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::processes::{child_as, family, is_running};
-use crate::support::{Bench, Running, edited, endless, files_under, is_told_as_unfinished, ledger, soon};
+use crate::remains::{ends_in, files_under, is_told_as_unfinished, ledger};
+use crate::support::{Bench, Running, edited, endless, soon};
 
 /// An endless run on a file, with some forks on disk and a worker at work.
 fn under_way() -> (Bench, Running, i32) {
@@ -26,7 +27,7 @@ fn nothing_is_left(bench: &Bench, worker: i32) {
     assert!(
         files
             .iter()
-            .all(|file| !file.contains("scratch") && !file.ends_with(".tmp")),
+            .all(|file| !file.contains("scratch") && !ends_in(file, "tmp")),
         "{files:?}"
     );
     assert!(!bench.only_run().join("scratch").exists());
@@ -63,6 +64,16 @@ fn ctrl_c_in_a_terminal_reaches_the_run_alone() {
             .starts_with("preview-cost: interrupted\n")
     );
     nothing_is_left(&bench, worker);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_the_run_at_once() {
+    let (bench, running, worker) = under_way();
+    running.signal(Signal::SIGINT);
+    running.signal(Signal::SIGINT);
+    running.end().exits(130);
+    soon("the worker goes away", || (!is_running(worker)).then_some(()));
+    is_told_as_unfinished(&bench.only_run(), bench.parts());
 }
 
 #[test]

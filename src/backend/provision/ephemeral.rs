@@ -9,6 +9,7 @@
 //! file system's type is among the facts, and `TMPDIR` chooses another place.
 
 use std::fs;
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
@@ -272,7 +273,8 @@ impl Drop for Ephemeral {
     /// is left behind is news.
     fn drop(&mut self) {
         if let Err(error @ ProvisionError::CleanUp { .. }) = self.end() {
-            eprintln!("preview-cost: {error}");
+            // Where nobody reads standard error, the clean-up still counts.
+            let _ = writeln!(std::io::stderr(), "preview-cost: {error}");
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn run(stdin: impl Read + Send + 'static, stdout: impl Write) -> ExitCode {
         Err(error) => {
             let text = error.to_string();
             if !voice.say(&Message::Failed(error)) {
-                eprintln!("preview-cost: {text}");
+                let _ = writeln!(std::io::stderr(), "preview-cost: {text}");
             }
             ExitCode::FAILURE
         }

@@ -113,6 +113,11 @@ fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked
         reader.fault(&span, key, "must not be empty");
         return None;
     }
+    // It is printed as it is, and a terminal obeys control characters.
+    if value.contains(char::is_control) {
+        reader.fault(&span, key, "must be one line, without control characters");
+        return None;
+    }
     Some(value)
 }
 

@@ -65,9 +65,12 @@ mod tests {
 
     #[test]
     fn places_are_round() {
-        assert_eq!(labels(&linear(-0.013, 0.042, 5)), ["0", "0.02", "0.04"]);
-        assert_eq!(labels(&linear(0.3, 2.81, 5)), ["1", "2"]);
-        assert_eq!(labels(&linear(-12.0, 31.0, 4)), ["0", "20"]);
+        assert_eq!(
+            labels(&linear(-0.013, 0.042, 5)),
+            ["−0.01", "0", "0.01", "0.02", "0.03", "0.04"]
+        );
+        assert_eq!(labels(&linear(0.3, 2.81, 5)), ["0.5", "1", "1.5", "2", "2.5"]);
+        assert_eq!(labels(&linear(-12.0, 31.0, 4)), ["−10", "0", "10", "20", "30"]);
         assert_eq!(
             labels(&logarithmic(0.07, 12.0, 5)),
             ["0.1", "0.2", "0.5", "1", "2", "5", "10"]

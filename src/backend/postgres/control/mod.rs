@@ -8,10 +8,13 @@ mod failure;
 mod model;
 mod schema;
 
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use postgres::config::SslMode as ClientSslMode;
-use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use postgres::tls::{MakeTlsConnect, TlsConnect};
+use postgres::{Client, Config, NoTls, SimpleQueryMessage, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use model::TableState;
@@ -44,16 +47,17 @@ impl Control {
     /// [`PgError::Timeout`].
     pub fn connect(target: &Target) -> Result<Self, PgError> {
         let mut config = client_config(target);
-        let connected = match TlsPolicy::of(target)? {
-            TlsPolicy::Never => config.ssl_mode(ClientSslMode::Disable).connect(NoTls),
-            TlsPolicy::IfOffered(tls) => config
-                .ssl_mode(ClientSslMode::Prefer)
-                .connect(MakeRustlsConnect::new((*tls).clone())),
-            TlsPolicy::Always(tls) => config
-                .ssl_mode(ClientSslMode::Require)
-                .connect(MakeRustlsConnect::new((*tls).clone())),
-        };
-        let client = connected.map_err(|error| connect_error(target, &error))?;
+        let client = match TlsPolicy::of(target)? {
+            TlsPolicy::Never => connect_within(target, config.ssl_mode(ClientSslMode::Disable), NoTls),
+            TlsPolicy::IfOffered(tls) => {
+                let tls = MakeRustlsConnect::new((*tls).clone());
+                connect_within(target, config.ssl_mode(ClientSslMode::Prefer), tls)
+            }
+            TlsPolicy::Always(tls) => {
+                let tls = MakeRustlsConnect::new((*tls).clone());
+                connect_within(target, config.ssl_mode(ClientSslMode::Require), tls)
+            }
+        }?;
         let mut control = Self {
             client,
             user: target.user.clone(),
@@ -103,6 +107,29 @@ impl Control {
             _ => None,
         };
         Ok(messages.into_iter().filter_map(row).collect())
+    }
+}
+
+/// The client's own time limit ends when the socket is open, and a server that is silent from then on would hold it for
+/// ever. The thread that waits for such a server is left behind; it sleeps until the process ends.
+fn connect_within<T>(target: &Target, config: &Config, tls: T) -> Result<Client, PgError>
+where
+    T: MakeTlsConnect<Socket> + Send + 'static,
+    T::TlsConnect: Send,
+    T::Stream: Send,
+    <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
+{
+    let (sender, connected) = mpsc::channel();
+    let config = config.clone();
+    thread::spawn(move || {
+        // Nobody may be waiting any more.
+        let _ = sender.send(config.connect(tls));
+    });
+    match connected.recv_timeout(target.connect_timeout) {
+        Ok(client) => client.map_err(|error| connect_error(target, &error)),
+        Err(_) => Err(PgError::Timeout {
+            after: target.connect_timeout,
+        }),
     }
 }
 

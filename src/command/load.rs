@@ -1,0 +1,86 @@
+//! A run's directory to what follows from it: shared by the subcommands that read archives.
+
+use std::num::NonZero;
+use std::path::Path;
+
+use super::CommandError;
+use crate::analysis::{Analysis, Analyst, Archived, Evidence, ForkSample, State};
+use crate::archive::{Archive, Completeness};
+use crate::report::recompute::Sources;
+
+/// A run's archive and what follows from it.
+pub(super) struct Loaded {
+    /// The archive.
+    pub archive: Archive,
+    /// Its figures.
+    pub analysis: Analysis,
+}
+
+/// Opens a run's directory and computes its figures.
+pub(super) fn load(directory: &Path, resample: bool) -> Result<Loaded, CommandError> {
+    let archive = Archive::open(directory)?;
+    let analysis = analyzed(directory, &archive, resample)?;
+    Ok(Loaded { archive, analysis })
+}
+
+/// The figures of a run's directory.
+///
+/// # Errors
+/// What is wrong with the archive.
+pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandError> {
+    load(directory, resample).map(|loaded| loaded.analysis)
+}
+
+/// The figures of a run's directory, and which files they come from.
+pub(super) fn with_sources(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
+    let Loaded { archive, analysis } = load(directory, resample)?;
+    let (pairs, forks) = archive.files();
+    let sources = Sources {
+        directory: directory.display().to_string(),
+        pairs,
+        forks,
+        forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
+    };
+    Ok((analysis, sources))
+}
+
+/// The figures of an open archive.
+pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> Result<Analysis, CommandError> {
+    let fault = |source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut analyst = Analyst::new(archived(archive), resample, threads).map_err(fault)?;
+    archive.for_each_fork_times(threads, |times| analyst.add(times).map_err(fault))?;
+    Ok(analyst.finish())
+}
+
+/// Opens a run's directory and reads all that its figures and plots are drawn from.
+pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), CommandError> {
+    let archive = Archive::open(directory)?;
+    let evidence = gathered(directory, &archive)?;
+    Ok((archive, evidence))
+}
+
+fn gathered(directory: &Path, archive: &Archive) -> Result<Evidence, CommandError> {
+    let mut samples = Vec::new();
+    archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
+    Evidence::gather(archived(archive), samples).map_err(|source| CommandError::Evidence {
+        run: directory.to_owned(),
+        source,
+    })
+}
+
+fn archived(archive: &Archive) -> Archived<'_> {
+    Archived {
+        settings: &archive.settings,
+        cells: &archive.cells,
+        forks: &archive.forks,
+        facts: &archive.facts,
+        state: match archive.completeness {
+            Completeness::Sealed => State::Finished,
+            Completeness::Unfinished => State::Unfinished,
+        },
+    }
+}
