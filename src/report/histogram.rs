@@ -8,7 +8,7 @@ pub const COLUMNS_MIN: usize = 80;
 /// Heights of a bar, from nothing to all.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Longest label, in characters.
-const LABEL: usize = 26;
+const LABEL: usize = 22;
 
 /// A small histogram of each cell's differences, ending in a line break; nothing where no pair counts. `portraits` are
 /// the cells'.
@@ -20,7 +20,7 @@ pub fn histograms(analysis: &Analysis, portraits: &[Option<Portrait>]) -> String
         return String::new();
     }
     format!(
-        "\nDifferences, from the lowest to the highest of their bulk, in ms:\n{}\n",
+        "\nThe bulk of each cell's differences, in ms; + counts the pairs beyond it:\n{}\n",
         lines.join("\n")
     )
 }
@@ -30,8 +30,11 @@ fn line(cell: &CellSummary, portrait: &Portrait) -> String {
     let label: String = format!("{:>5} {sides}", cell.cell.plans).chars().take(LABEL).collect();
     let low = milliseconds(portrait.window.low as f64);
     let high = milliseconds(portrait.window.high as f64);
-    let line = format!("{label:<LABEL$} {low:>9} {} {high}", bars(&portrait.histogram));
-    line.trim_end().to_owned()
+    let beyond = match portrait.window.below + portrait.window.above {
+        0 => String::new(),
+        beyond => format!(" +{beyond}"),
+    };
+    format!("{label:<LABEL$} {low:>9} {} {high}{beyond}", bars(&portrait.histogram))
 }
 
 /// Bars as high as their counts; what is there at all is seen.
@@ -49,5 +52,6 @@ mod tests {
     fn bars_grow_with_counts_and_few_are_not_none() {
         assert_eq!(bars(&[0, 1, 50, 100]), " ▁▄█");
         assert_eq!(bars(&[0, 0]), "  ");
+        assert_eq!(bars(&[usize::MAX / 16]), "█", "counts of any run fit");
     }
 }

@@ -222,6 +222,19 @@ fn an_unfinished_run_says_so_before_anything_else() {
 }
 
 #[test]
+fn a_run_with_few_forks_or_none_has_a_page_too() {
+    for forks in 0..2 {
+        let directory = tempfile::tempdir().unwrap();
+        let run = Synthetic::start(directory.path()).forks(forks).directory();
+        let page = page_of(run.to_str().unwrap());
+        let markup = Markup::parse(&page).expect("every tag is closed");
+        assert_eq!(markup.count("svg") > 0, forks > 0, "{forks} forks");
+        assert_eq!(page.contains("There is no answer yet"), forks == 0);
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{forks} forks");
+    }
+}
+
+#[test]
 fn a_page_is_never_written_over_nor_into_a_run() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();

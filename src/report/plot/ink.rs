@@ -58,16 +58,22 @@ impl Ink {
     }
 }
 
-/// The style sheet of all plots. On paper they are light.
+/// The style sheet of plots on a page, which may be dark; on paper they are light.
 pub(crate) fn style_sheet() -> String {
-    let mut sheet = String::from(
-        ".plot text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif}\n\
-         .plot path,.plot polyline,.plot line{fill:none;stroke-linecap:round;stroke-linejoin:round}\n",
-    );
-    rules(&mut sheet, |ink| ink.2);
+    let mut sheet = light_sheet();
     sheet.push_str("@media screen and (prefers-color-scheme:dark){\n");
     rules(&mut sheet, |ink| ink.3);
     sheet.push_str("}\n");
+    sheet
+}
+
+/// The style sheet of a plot on white.
+pub(super) fn light_sheet() -> String {
+    let mut sheet = String::from(
+        ".plot text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif}\n\
+         .plot path{fill:none;stroke-linecap:round;stroke-linejoin:round}\n",
+    );
+    rules(&mut sheet, |ink| ink.2);
     sheet
 }
 

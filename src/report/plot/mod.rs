@@ -51,9 +51,12 @@ pub struct Gallery {
 }
 
 impl Plot {
-    /// The plot as a file of its own.
+    /// The plot as a file of its own, on white: nobody knows what it will be laid on.
     pub fn file(&self) -> String {
-        let sheet = format!("<style>\n{}</style>\n", style_sheet());
+        let sheet = format!(
+            "<style>\n{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+            ink::light_sheet()
+        );
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
             self.svg(" xmlns=\"http://www.w3.org/2000/svg\"", &sheet)
