@@ -6,6 +6,9 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 
 use super::ticks;
 
+/// About how wide a letter is, in pixels of the page.
+const LETTER: f64 = 7.5;
+
 /// How values become places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
@@ -51,6 +54,26 @@ impl Axis {
             high,
             marks,
         }
+    }
+
+    /// The same axis with the marks whose words have room, on a page on which it is so many pixels long.
+    pub fn spaced(&self, pixels: u32) -> Self {
+        let share =
+            |value: f64| (self.place(value) - self.place(self.low)) / (self.place(self.high) - self.place(self.low));
+        let mut spaced = Self {
+            marks: Vec::new(),
+            ..self.clone()
+        };
+        let mut end = f64::NEG_INFINITY;
+        for (value, words) in &self.marks {
+            let width = words.chars().count() as f64 * LETTER;
+            let start = share(*value) * f64::from(pixels) - width / 2.0;
+            if start >= end {
+                end = start + width + LETTER;
+                spaced.marks.push((*value, words.clone()));
+            }
+        }
+        spaced
     }
 
     /// The value, or the end of the axis that it lies beyond.

@@ -1,7 +1,7 @@
 //! Where plotters draws: a small SVG writer.
 //!
-//! It writes classes instead of colours, so that one drawing suits light, dark and paper, and joins neighbouring points
-//! of one kind into one path, so that a plot of thousands of pairs stays small.
+//! It writes classes instead of colours, so that one drawing suits light, dark and paper, and joins what is
+//! drawn one after another in one kind of stroke, so that a plot of thousands of pairs stays small.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -14,19 +14,22 @@ use plotters_backend::{
 
 use super::ink::Ink;
 
+/// Bytes from which on a path is continued by another: browsers are slow to paint a path of very many parts.
+const PATH_BYTES: usize = 1_500;
+
 type Drawn = Result<(), DrawingErrorKind<Infallible>>;
 
 /// Collects the elements of a drawing.
 pub(super) struct Canvas<'a> {
     size: (u32, u32),
     elements: &'a mut String,
-    cloud: Option<Cloud>,
+    strokes: Option<Strokes>,
 }
 
-/// Points of one kind that were drawn one after another.
-struct Cloud {
+/// Lines and points of one kind that were drawn one after another. A point is a line without length and with round ends.
+struct Strokes {
     class: &'static str,
-    diameter: u32,
+    width: u32,
     opacity: f64,
     path: String,
 }
@@ -36,43 +39,46 @@ impl<'a> Canvas<'a> {
         Self {
             size,
             elements,
-            cloud: None,
+            strokes: None,
         }
     }
 
-    fn end_cloud(&mut self) {
-        if let Some(cloud) = self.cloud.take() {
-            let Cloud {
+    /// Adds a path to those of its kind.
+    fn stroke(&mut self, colour: BackendColor, width: u32, path: &str) {
+        let (class, opacity) = (Ink::class_of(colour), colour.alpha);
+        let same = |strokes: &Strokes| {
+            let same_look = strokes.width == width && strokes.opacity.to_bits() == opacity.to_bits();
+            strokes.class == class && same_look && strokes.path.len() < PATH_BYTES
+        };
+        if !self.strokes.as_ref().is_some_and(same) {
+            self.end_strokes();
+        }
+        let strokes = self.strokes.get_or_insert_with(|| Strokes {
+            class,
+            width,
+            opacity,
+            path: String::new(),
+        });
+        strokes.path.push_str(path);
+    }
+
+    fn end_strokes(&mut self) {
+        if let Some(strokes) = self.strokes.take() {
+            let Strokes {
                 class,
-                diameter,
+                width,
                 opacity,
                 path,
-            } = cloud;
-            self.element(format_args!(
-                "<path class=\"s-{class}\" stroke-width=\"{diameter}\"{} d=\"{path}\"/>",
-                Opacity(opacity)
-            ));
+            } = strokes;
+            let (width, opacity) = (StrokeWidth(width), Opacity(opacity));
+            self.element(format_args!("<path class=\"s-{class}\"{width}{opacity} d=\"{path}\"/>"));
         }
     }
 
     fn element(&mut self, element: std::fmt::Arguments<'_>) {
-        self.end_cloud();
+        self.end_strokes();
         // Writing to a string can't fail.
         let _ = writeln!(self.elements, "{element}");
-    }
-
-    fn path<S: BackendStyle>(&mut self, tag: &str, points: impl IntoIterator<Item = BackendCoord>, style: &S) {
-        let mut list = String::new();
-        for (x, y) in points {
-            let _ = write!(list, "{x},{y} ");
-        }
-        let (class, opacity) = (Ink::class_of(style.color()), Opacity(style.color().alpha));
-        let paint = if tag == "polygon" { "f" } else { "s" };
-        let width = StrokeWidth(if tag == "polygon" { 1 } else { style.stroke_width() });
-        self.element(format_args!(
-            "<{tag} class=\"{paint}-{class}\"{width}{opacity} points=\"{}\"/>",
-            list.trim_end()
-        ));
     }
 }
 
@@ -112,7 +118,7 @@ impl DrawingBackend for Canvas<'_> {
     }
 
     fn present(&mut self) -> Drawn {
-        self.end_cloud();
+        self.end_strokes();
         Ok(())
     }
 
@@ -130,14 +136,18 @@ impl DrawingBackend for Canvas<'_> {
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
         if style.color().alpha > 0.0 {
-            self.path("polyline", path, style);
+            self.stroke(style.color(), style.stroke_width(), &outline(path));
         }
         Ok(())
     }
 
     fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
         if style.color().alpha > 0.0 {
-            self.path("polygon", path, style);
+            let (class, opacity) = (Ink::class_of(style.color()), Opacity(style.color().alpha));
+            self.element(format_args!(
+                "<path class=\"f-{class}\"{opacity} d=\"{}z\"/>",
+                outline(path)
+            ));
         }
         Ok(())
     }
@@ -159,28 +169,15 @@ impl DrawingBackend for Canvas<'_> {
     }
 
     fn draw_circle<S: BackendStyle>(&mut self, (x, y): BackendCoord, radius: u32, style: &S, fill: bool) -> Drawn {
-        let (class, opacity) = (Ink::class_of(style.color()), style.color().alpha);
         if !fill {
+            let class = Ink::class_of(style.color());
             let width = StrokeWidth(style.stroke_width());
             self.element(format_args!(
                 "<circle class=\"s-{class}\" fill=\"none\"{width} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
             ));
             return Ok(());
         }
-        let diameter = 2 * radius;
-        let same = |cloud: &Cloud| {
-            cloud.class == class && cloud.diameter == diameter && cloud.opacity.to_bits() == opacity.to_bits()
-        };
-        if !self.cloud.as_ref().is_some_and(same) {
-            self.end_cloud();
-        }
-        let cloud = self.cloud.get_or_insert_with(|| Cloud {
-            class,
-            diameter,
-            opacity,
-            path: String::new(),
-        });
-        let _ = write!(cloud.path, "M{x} {y}h0");
+        self.stroke(style.color(), 2 * radius, &format!("M{x} {y}h0"));
         Ok(())
     }
 
@@ -216,6 +213,23 @@ impl DrawingBackend for Canvas<'_> {
         ));
         Ok(())
     }
+}
+
+/// A line through points, as the data of a path. Level and upright parts are told by the coordinate that changes.
+fn outline(points: impl IntoIterator<Item = BackendCoord>) -> String {
+    let mut data = String::new();
+    let mut last = None;
+    for (x, y) in points {
+        // Writing to a string can't fail.
+        let _ = match last {
+            None => write!(data, "M{x} {y}"),
+            Some((_, level)) if level == y => write!(data, "H{x}"),
+            Some((upright, _)) if upright == x => write!(data, "V{y}"),
+            Some(_) => write!(data, "L{x} {y}"),
+        };
+        last = Some((x, y));
+    }
+    data
 }
 
 /// Text that may stand between tags and in attributes of XML and HTML.
@@ -257,6 +271,12 @@ mod tests {
         let expected = "<path class=\"s-subject\" stroke-width=\"4\" d=\"M1 2h0M3 4h0\"/>\n\
                         <path class=\"s-baseline\" stroke-width=\"4\" d=\"M5 6h0\"/>\n";
         assert_eq!(elements, expected);
+    }
+
+    #[test]
+    fn level_and_upright_parts_of_a_line_are_short() {
+        assert_eq!(outline([(1, 2), (5, 2), (5, 9), (6, 10)]), "M1 2H5V9L6 10");
+        assert_eq!(outline([]), "");
     }
 
     #[test]

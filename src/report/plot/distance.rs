@@ -4,7 +4,7 @@
 use super::axis::{Axis, Scale};
 use super::frame::{Drawn, Frame, Sheet};
 use super::ink::Ink;
-use super::{Gallery, Plot, ReportError, Words, millis, plot, sides};
+use super::{Gallery, Plot, ReportError, Words, millis, plans, plot, sides};
 use crate::analysis::{Analysis, CellSummary, Difference};
 use crate::report::format::{milliseconds, percent, trips};
 
@@ -56,7 +56,7 @@ fn ruler(analysis: &Analysis, cells: &[(&CellSummary, &Difference)]) -> Result<P
     let budget = millis(analysis.facts.debounce.0 as f64);
     let rows = cells.len() as f64;
     let marks = (cells.iter().enumerate())
-        .map(|(place, (cell, _))| (rows - place as f64 - 0.5, format!("{} plans", cell.cell.plans)))
+        .map(|(place, (cell, _))| (rows - place as f64 - 0.5, plans(cell)))
         .collect();
     let frame = Frame {
         size,
@@ -98,9 +98,9 @@ fn sentence(cell: &CellSummary) -> String {
         .trips
         .map(|worth| format!(", which is {} round trips", trips(worth)));
     format!(
-        "{} takes {share} at {} plans{}",
+        "{} takes {share} at {}{}",
         sides(cell),
-        cell.cell.plans,
+        plans(cell),
         worth.unwrap_or_default()
     )
 }

@@ -61,9 +61,9 @@ fn frame(seen: &Seen<'_>) -> Frame {
     let low = control.map_or(window.low, |control| control.low.min(window.low));
     let high = control.map_or(window.high, |control| control.high.max(window.high));
     let marks = [0, 25, 50, 75, 100].map(|share| (f64::from(share), format!("{share}")));
-    let mut legend = vec![(Ink::Difference, seen.sides())];
+    let mut legend = vec![(Ink::Difference, format!("{} at {}", seen.sides(), seen.plans()))];
     if control.is_some() {
-        legend.push((Ink::Control, format!("control; {} plans", seen.cell.cell.plans)));
+        legend.push((Ink::Control, "control".to_owned()));
     }
     Frame {
         size: PANEL,

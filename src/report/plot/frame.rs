@@ -23,6 +23,8 @@ pub(super) type Drawn = Result<(), Fault>;
 /// Units of a drawing in a pixel of the page: drawings have whole coordinates.
 pub(super) const SCALE: u32 = 2;
 const TEXT_SIZE: u32 = 12 * SCALE;
+/// Pixels left and right of a drawing.
+const MARGIN: u32 = 14;
 const LEGEND_HEIGHT: u32 = 26 * SCALE;
 
 /// A drawing with two axes and a line of words above.
@@ -45,13 +47,14 @@ impl Frame {
             let size = (self.size.0 * SCALE, self.size.1 * SCALE);
             let area = Canvas::new(size, &mut elements).into_drawing_area();
             self.legend(&area)?;
+            let x = self.x.spaced(self.size.0 - self.y_width - MARGIN);
             let mut chart = ChartBuilder::on(&area)
                 .margin_top(LEGEND_HEIGHT)
-                .margin_right(12 * SCALE)
+                .margin_right((MARGIN - 2) * SCALE)
                 .margin_left(2 * SCALE)
                 .x_label_area_size(40 * SCALE)
                 .y_label_area_size(self.y_width * SCALE)
-                .build_cartesian_2d(self.x.clone(), self.y.clone())?;
+                .build_cartesian_2d(x, self.y.clone())?;
             let quiet = text(Ink::Quiet);
             chart
                 .configure_mesh()

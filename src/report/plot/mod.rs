@@ -105,7 +105,12 @@ impl Seen<'_> {
 
     /// E.g. `At 40 plans`.
     fn at(&self) -> String {
-        format!("At {} plans", self.cell.cell.plans)
+        format!("At {}", self.plans())
+    }
+
+    /// E.g. `40 plans`.
+    fn plans(&self) -> String {
+        plans(self.cell)
     }
 
     fn headline(&self) -> Option<Interval> {
@@ -115,6 +120,13 @@ impl Seen<'_> {
     /// E.g. `rollback − copy`.
     fn sides(&self) -> String {
         sides(self.cell)
+    }
+}
+
+fn plans(cell: &CellSummary) -> String {
+    match cell.cell.plans {
+        1 => "1 plan".to_owned(),
+        plans => format!("{plans} plans"),
     }
 }
 

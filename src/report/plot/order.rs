@@ -8,13 +8,16 @@ use crate::analysis::{ForkPortrait, Series};
 
 /// Part of a fork's stretch of the axis that its pairs take.
 const STRETCH: f64 = 0.94;
+/// Part of the height that the tick of a change takes.
+const TICK: f64 = 0.09;
 
 pub(super) fn gallery(seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     Ok(Gallery {
         name: "order",
         heading: "Times in the order in which they ran",
         reading: "Both sides' times, fork by fork, on a logarithmic axis. Warm-up is shaded: it is archived and not \
-                  counted. A dashed line marks where a side's level changed by more than 5 %."
+                  counted. A tick at the upper edge marks where the subject's level changed by more than 5 %, one at the \
+                  lower edge where the baseline's did."
             .to_owned(),
         plots: seen.iter().map(order).collect::<Result<_, _>>()?,
     })
@@ -89,8 +92,7 @@ fn range(forks: &[ForkPortrait]) -> (f64, f64) {
 fn frame(seen: &Seen<'_>) -> Frame {
     let forks = &seen.portrait.forks;
     let (low, high) = range(forks);
-    let every = forks.len().div_ceil(24).max(1);
-    let marks = (forks.iter().enumerate().step_by(every))
+    let marks = (forks.iter().enumerate())
         .map(|(place, fork)| (place as f64 + STRETCH / 2.0, fork.fork.to_string()))
         .collect();
     Frame {
@@ -98,9 +100,9 @@ fn frame(seen: &Seen<'_>) -> Frame {
         x: Axis::marked("fork, and the order of pairs within it", 0.0, forks.len() as f64, marks),
         y: Axis::over("time, ms", Scale::Logarithmic, low, high, 5),
         legend: vec![
-            (Ink::Subject, seen.cell.cell.subject.clone()),
+            (Ink::Subject, format!("{} at {}", seen.cell.cell.subject, seen.plans())),
             (Ink::Baseline, seen.cell.cell.baseline.clone()),
-            (Ink::Shade, format!("warm-up; {} plans", seen.cell.cell.plans)),
+            (Ink::Shade, "warm-up".to_owned()),
         ],
         y_width: 62,
     }
@@ -114,17 +116,21 @@ fn paint(sheet: &mut Sheet<'_, '_>, left: f64, fork: &ForkPortrait, (low, high):
         for bucket in series.buckets.iter().filter(|bucket| bucket.end - bucket.start > 1) {
             let x = f64::midpoint(at(bucket.start), at(bucket.end));
             let ends = [(x, millis(bucket.low as f64)), (x, millis(bucket.high as f64))];
-            sheet.line(&ends, 1, ink, 0.5)?;
+            sheet.line(&ends, 1, ink, 0.3)?;
         }
         for bucket in &series.buckets {
             let x = f64::midpoint(at(bucket.start), at(bucket.end));
             sheet.dot((x, millis(bucket.median as f64)), 2, ink, 0.8)?;
         }
     }
-    for (series, ink) in both(fork) {
+    let edges = [
+        (high, high / (high / low).powf(TICK)),
+        (low, low * (high / low).powf(TICK)),
+    ];
+    for ((series, ink), (edge, end)) in both(fork).into_iter().zip(edges) {
         for change in &series.changes {
             let x = at(change.at);
-            sheet.dashes((x, low), (x, high), ink)?;
+            sheet.line(&[(x, edge), (x, end)], 3, ink, 1.0)?;
         }
     }
     if fork.differences.values.is_empty() {

@@ -70,7 +70,7 @@ fn frame(seen: &Seen<'_>) -> Frame {
         size: PANEL,
         x: axis(&seen.cell.cell.baseline),
         y: axis(&seen.cell.cell.subject),
-        legend: vec![(Ink::Subject, format!("percentiles at {} plans", seen.cell.cell.plans))],
+        legend: vec![(Ink::Subject, format!("percentiles at {}", seen.plans()))],
         y_width: 62,
     }
 }

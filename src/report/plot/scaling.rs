@@ -9,8 +9,6 @@ use crate::report::run::growth;
 
 /// Part of the axis over which a cell's forks are spread.
 const SPREAD: f64 = 0.03;
-/// Part of the axis that lies between two of its marks at least.
-const MARKS_APART: f64 = 0.07;
 
 pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     let mut plots = Vec::new();
@@ -39,13 +37,8 @@ fn name(kind: &str, place: usize, scaling: &Scaling) -> String {
 fn sizes(scaling: &Scaling) -> Axis {
     let last = f64::from(scaling.plans.last().copied().unwrap_or(1));
     let mut axis = Axis::over("plans", Scale::Linear, 0.0, last, 5);
-    axis.marks = Vec::new();
-    for plans in [0].iter().chain(&scaling.plans).map(|&plans| f64::from(plans)) {
-        let previous = axis.marks.last().map_or(f64::NEG_INFINITY, |mark| mark.0);
-        if plans - previous > MARKS_APART * last {
-            axis.marks.push((plans, plans.to_string()));
-        }
-    }
+    let marked = [0].iter().chain(&scaling.plans);
+    axis.marks = marked.map(|&plans| (f64::from(plans), plans.to_string())).collect();
     axis
 }
 

@@ -73,8 +73,7 @@ fn strips(seen: &Seen<'_>) -> Result<Plot, ReportError> {
 fn frame(seen: &Seen<'_>) -> Frame {
     let forks = &seen.portrait.forks;
     let window = seen.portrait.window;
-    let every = forks.len().div_ceil(10);
-    let marks = (forks.iter().enumerate().step_by(every.max(1)))
+    let marks = (forks.iter().enumerate())
         .map(|(place, fork)| (place as f64 + 0.5, fork.fork.to_string()))
         .collect();
     Frame {
@@ -87,10 +86,7 @@ fn frame(seen: &Seen<'_>) -> Frame {
             millis(window.high as f64),
             5,
         ),
-        legend: vec![(
-            Ink::Difference,
-            format!("{} at {} plans", seen.sides(), seen.cell.cell.plans),
-        )],
+        legend: vec![(Ink::Difference, format!("{} at {}", seen.sides(), seen.plans()))],
         y_width: 62,
     }
 }
