@@ -19,9 +19,11 @@ pub fn tables(analysis: &Analysis, dialect: Dialect) -> String {
         blocks.push(analysis.scaling.iter().map(growth).collect::<Vec<_>>().join("\n"));
     }
     if !of_cells.is_empty() {
+        // In Markdown, lines of one paragraph would run together.
+        let bullet = if dialect == Dialect::Markdown { "- " } else { "" };
         let lines = of_cells
             .iter()
-            .map(|warning| quoted(&format!("{}: {}", warning.scope, warning.message), dialect));
+            .map(|warning| format!("{bullet}{}: {}", warning.scope, warning.message));
         blocks.push(lines.collect::<Vec<_>>().join("\n"));
     }
     blocks.push(legend(analysis));
