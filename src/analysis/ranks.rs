@@ -75,7 +75,8 @@ fn likely(n: usize) -> (usize, usize, usize) {
     (m, m.saturating_sub(spread).max(1), (m + spread).min(n))
 }
 
-/// [`MedianRank::quantile`] without the table: for one or two of them, a dozen probabilities are enough.
+/// The smallest rank of a resample's median that is reached with at least this probability: for one or two of them, a dozen
+/// probabilities are enough.
 pub(super) fn median_quantile(n: usize, probability: f64) -> usize {
     let (m, first, last) = likely(n);
     first + first_where(last - first, |place| reached(n, m, first + place) >= probability)
