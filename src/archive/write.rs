@@ -9,6 +9,7 @@ use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
 use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
+use super::registered::Standing;
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting};
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
 use super::sums::{self, ANNOUNCED, SUMS};
@@ -85,6 +86,14 @@ impl RunWriter {
     /// Forks whose parts are durable.
     pub fn parts_written(&self) -> usize {
         self.parts.len()
+    }
+
+    /// Gives a start under a registration its number. The next line of the ledger must be that of this start.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&self, standing: &Standing) -> Result<Standing, WriteError> {
+        standing.numbered(&self.ledger)
     }
 
     /// Writes down what will be measured and on what, then enters the start into the ledger. No fork may start before.
