@@ -153,7 +153,7 @@ impl CommandError {
             | Self::Plan(_)
             | Self::UrlForSqlite { .. }
             | Self::NothingToRegister { .. }
-            | Self::Registration(RegistrationError::OtherText { .. })
+            | Self::Registration(RegistrationError::OtherText(_))
             | Self::Timestamp(_)
             | Self::UnknownFigure { .. }
             | Self::ExplainSeveral { .. }

@@ -19,7 +19,7 @@ mod worker;
 
 pub use attendant::ForkFailure;
 pub use describe::manifest_settings;
-pub use registration::{RegistrationError, Wish, require_whole, standing};
+pub use registration::{OtherText, RegistrationError, Wish, require_whole, standing};
 pub use stand::StandError;
 pub use supervisor::{Interrupt, Observer, RunError, Summary, Supervisor};
 pub use worker::main as worker_main;

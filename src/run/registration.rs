@@ -24,29 +24,8 @@ pub struct Wish<'a> {
 #[derive(Debug, Error)]
 pub enum RegistrationError {
     /// The experiment was registered with other words.
-    #[error(
-        "{manifest} is not what was registered as {name} on {at} (line {seq} of the ledger, {line}): its SHA-256 is {found}, \
-         and {expected} was registered. Restore the file as it was; or register it as it is now, with: preview-cost register \
-         {manifest} --results {results}; or run it with --exploratory"
-    )]
-    OtherText {
-        /// The manifest's file.
-        manifest: PathBuf,
-        /// The results directory.
-        results: PathBuf,
-        /// The experiment.
-        name: String,
-        /// When it was registered.
-        at: String,
-        /// The line's place in the ledger, from 0.
-        seq: u64,
-        /// SHA-256 of the line.
-        line: String,
-        /// SHA-256 of the manifest.
-        found: String,
-        /// SHA-256 of what was registered.
-        expected: String,
-    },
+    #[error(transparent)]
+    OtherText(Box<OtherText>),
     /// The ledger is not what it was.
     #[error(
         "line {line} of {ledger} does not follow from the line before it: one of them was altered, or a line was removed. \
@@ -58,6 +37,32 @@ pub enum RegistrationError {
         /// From 1.
         line: usize,
     },
+}
+
+/// The experiment was registered with other words.
+#[derive(Debug, Error)]
+#[error(
+    "{manifest} is not what was registered as {name} on {at} (line {seq} of the ledger, {line}): its SHA-256 is {found}, \
+     and {expected} was registered. Restore the file as it was; or register it as it is now, with: preview-cost register \
+     {manifest} --results {results}; or run it with --exploratory"
+)]
+pub struct OtherText {
+    /// The manifest's file.
+    manifest: PathBuf,
+    /// The results directory.
+    results: PathBuf,
+    /// The experiment.
+    name: String,
+    /// When it was registered.
+    at: String,
+    /// The line's place in the ledger, from 0.
+    seq: u64,
+    /// SHA-256 of the line.
+    line: String,
+    /// SHA-256 of the manifest.
+    found: String,
+    /// SHA-256 of what was registered.
+    expected: String,
 }
 
 /// How a run of this manifest stands to the registrations of a ledger. The number of the start is not known yet.
@@ -101,7 +106,7 @@ pub fn require_whole(history: &History, results: &Path) -> Result<(), Registrati
 }
 
 fn other_text(manifest: &Manifest, registration: &LedgerEntry, wish: Wish<'_>) -> RegistrationError {
-    RegistrationError::OtherText {
+    RegistrationError::OtherText(Box::new(OtherText {
         manifest: wish.manifest.to_owned(),
         results: wish.results.to_owned(),
         name: manifest.name.clone(),
@@ -110,7 +115,7 @@ fn other_text(manifest: &Manifest, registration: &LedgerEntry, wish: Wish<'_>) -
         line: registration.sha256.clone(),
         found: manifest.source.sha256.clone(),
         expected: registration.manifest_sha256.clone(),
-    }
+    }))
 }
 
 fn registered(entry: &LedgerEntry) -> Registered {

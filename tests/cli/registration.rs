@@ -1,5 +1,6 @@
 //! Claims fixed before a run, and what comes of them: from `register` to each format that tells a verdict.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -431,7 +432,7 @@ fn every_fault_of_a_registration_is_told_with_its_place() {
     for (what, changes) in FAULTS {
         let bench = Bench::new(edited(CLAIMS, changes));
         let said = ask(&mut bench.command(&["register", "m.toml"])).exits(2);
-        told.push_str(&format!("## {what}\n{}\n", said.message()));
+        let _ = write!(told, "## {what}\n{}\n", said.message());
         assert_eq!(bench.files(), ["m.toml"]);
     }
     insta::assert_snapshot!(told);

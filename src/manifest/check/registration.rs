@@ -270,7 +270,11 @@ impl Asked<'_> {
         let other = self.figure(&of, "of", reader)?;
         let figure = figure?;
         let fault = if unit_of(&other) != unit_of(figure) {
-            format!("is in {}, and the figure is in {}", unit_of(&other), unit_of(figure))
+            format!(
+                "is counted in {:?}, and the figure in {:?}",
+                unit_of(&other),
+                unit_of(figure)
+            )
         } else if !are_independent(&other, figure) {
             "comes from forks that the figure comes from too, and the interval of their difference would be wrong; name \
              one of another cell"
