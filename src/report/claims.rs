@@ -60,7 +60,7 @@ pub(super) fn standing(analysis: &Analysis) -> String {
     }
 }
 
-/// What marks an answer that confirms nothing.
+/// What marks the name of a run that confirms nothing.
 pub(super) fn stamp(analysis: &Analysis) -> &'static str {
     if analysis.facts.standing.is_exploratory() {
         " (exploratory)"

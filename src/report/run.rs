@@ -70,10 +70,11 @@ pub(super) fn measured(analysis: &Analysis) -> String {
 
 /// The primary figure in one sentence.
 pub(super) fn answer(analysis: &Analysis) -> Option<String> {
+    let facts = &analysis.facts;
     let cell = analysis.primary()?;
     let difference = cell.difference.as_ref()?;
     let (subject, baseline, plans) = (&cell.cell.subject, &cell.cell.baseline, cell.cell.plans);
-    let margin = milliseconds(analysis.facts.margin.0 as f64);
+    let margin = milliseconds(facts.margin.0 as f64);
     let median = milliseconds((difference.median as f64).abs());
     let comparison = if difference.median < 0 { "less" } else { "longer" };
     let judged = match cell.verdict?.0 {
@@ -88,7 +89,11 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
     Some(format!(
         "At {plans} plans, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
         headline.unwrap_or_default(),
-        claims::stamp(analysis)
+        if facts.standing.is_exploratory() {
+            "; exploratory"
+        } else {
+            ""
+        }
     ))
 }
 
