@@ -132,7 +132,7 @@ impl Ledger {
     pub fn read(&self) -> Result<History, ReadError> {
         match std::fs::read_to_string(&self.path) {
             Ok(text) => Ok(History::of(&text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(History::default()),
+            Err(error) if is_absent(&error) => Ok(History::default()),
             Err(source) => Err(ReadError::Io {
                 path: self.path.clone(),
                 source,
@@ -221,6 +221,10 @@ impl Ledger {
         file.lock()?;
         Ok(file)
     }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn text_of(file: &mut File) -> io::Result<String> {
