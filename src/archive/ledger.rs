@@ -140,12 +140,12 @@ impl Ledger {
         }
     }
 
-    /// Adds a line about a run, durably. Two runs at once take turns. A start of which [`Self::begin`] was not told is an
+    /// Adds a line about a run, durably, and gives its SHA-256. Two runs at once take turns. A start of which [`Self::begin`] was not told is an
     /// exploratory one.
     ///
     /// # Errors
     /// What the system says.
-    pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<(), WriteError> {
+    pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<String, WriteError> {
         let mut line = Line {
             run: Some(run.to_owned()),
             ..Line::of(manifest_sha256, state)
@@ -160,7 +160,7 @@ impl Ledger {
         };
         line.exploratory = state == LedgerState::Started && line.registration.is_none();
         file.and_then(|mut file| add(&mut file, line))
-            .map(|_| ())
+            .map(|entry| entry.sha256)
             .map_err(WriteError::io(&self.path))
     }
 

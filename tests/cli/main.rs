@@ -17,6 +17,8 @@ mod registration;
 mod remains;
 mod repeat;
 mod samples;
+#[path = "../sealing/mod.rs"]
+mod sealing;
 mod server;
 mod signals;
 mod stand_ins;
