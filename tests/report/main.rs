@@ -40,6 +40,19 @@ seed = 7
 
 [figures]
 margin_ms = 0.05
+
+[registration]
+disproof = "</ul><script>alert(2)</script>"
+estimand = "<img src=x>"
+exclusions = "{{ 7777 * 7 }}"
+novelty = { date = 2026-11-30, sources = ["<b>bold</b>"], queries = ["<script>"], finding = "</section>" }
+
+[[claims]]
+id = "hostile"
+figure = "cell[plans=1].subject.p50"
+comparison = "at-least"
+value = 1
+because = "<script>alert(3)</script>"
 "#;
 
 fn program(directory: &Path, arguments: &[&str]) -> Output {
@@ -204,6 +217,7 @@ fn words_of_a_manifest_are_never_markup() {
         (markup.count("script"), markup.count("img"), markup.count("title")),
         (0, 0, 1 + 11)
     );
+    assert!(page.contains("&lt;script&gt;alert(2)") && page.contains("&lt;script&gt;alert(3)"));
     assert!(page.contains("&lt;script&gt;alert") && page.contains("{{ 7777 * 7 }}"));
     assert!(
         !page.contains("<b>bold") && !page.contains("54439"),
