@@ -11,6 +11,7 @@ pub mod recompute;
 pub mod register;
 pub mod report;
 pub mod run;
+pub mod verify;
 
 use std::fmt::Display;
 use std::io::{self, Write};
