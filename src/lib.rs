@@ -6,7 +6,7 @@
 //! a recorded order. Every pair goes to the **archive**, and every figure follows from the archive alone.
 //!
 //! ```text
-//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report
+//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report ──► publication
 //!                        └─ environment
 //! ```
 //!
@@ -35,6 +35,7 @@ pub mod run;
 pub mod archive;
 pub mod analysis;
 pub mod report;
+pub mod publication;
 
 // The edge.
 pub mod cli;

@@ -33,6 +33,6 @@ pub use error::{ReadError, WriteError};
 pub use ledger::{Ledger, LedgerState};
 pub use read::{Archive, Completeness};
 pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
-pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
+pub use schema::{Column, Kind, SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
 pub use times::{ForkTimes, Times};
 pub use write::{RunIdentity, RunWriter};

@@ -1,5 +1,7 @@
 //! Every figure for machines: JSON and CSV, unrounded.
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
@@ -8,13 +10,15 @@ use crate::analysis::{Analysis, Figure, State, Warning, figures};
 /// Version of the JSON document.
 const JSON_VERSION: &str = "1.0";
 
-#[derive(Serialize)]
+/// Every figure of every run, as `preview-cost analyze --format json` prints it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "preview-cost analysis")]
 struct Document<'a> {
     version: &'static str,
     runs: Vec<Run<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Run<'a> {
     id: &'a str,
     name: &'a str,
@@ -23,13 +27,14 @@ struct Run<'a> {
     backend: &'a str,
     manifest_sha256: &'a str,
     program_version: &'a str,
+    #[schemars(extend("enum" = ["finished", "unfinished"]))]
     state: &'static str,
     primary: &'a str,
     warnings: Vec<Finding<'a>>,
     figures: Vec<Entry>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Finding<'a> {
     code: &'a str,
     scope: &'a str,
@@ -44,12 +49,15 @@ fn finding(warning: &Warning) -> Finding<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Entry {
     id: String,
     unit: &'static str,
+    #[schemars(with = "Option<f64>")]
     value: Value,
+    #[schemars(with = "Option<f64>")]
     low: Value,
+    #[schemars(with = "Option<f64>")]
     high: Value,
     estimator: &'static str,
     provisional: bool,
@@ -65,6 +73,13 @@ pub fn json(runs: &[Analysis]) -> String {
     };
     // The document holds strings and finite numbers only.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// JSON Schema (2020-12) of what [`json`] gives.
+pub fn json_schema() -> String {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Document<'_>>();
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
 fn run(analysis: &Analysis) -> Run<'_> {
