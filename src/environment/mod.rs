@@ -10,11 +10,13 @@
 
 mod build_identity;
 mod change;
+mod discretion;
 mod fact;
 mod host;
 mod privacy;
 
 pub use build_identity::{BuildIdentity, build_facts, identity};
 pub use change::{Change, differences, moves_by_nature};
+pub use discretion::Discretion;
 pub use fact::{Fact, FactStatus};
 pub use host::host_facts;

@@ -41,6 +41,14 @@ fn ids<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<Value> {
     pieces.map(|piece| id(&piece.name)).collect()
 }
 
+/// One value as it is, several as a list: the format's compact form.
+fn compact(mut values: Vec<Value>) -> Value {
+    match values.len() {
+        1 => values.remove(0),
+        _ => Value::Array(values),
+    }
+}
+
 fn descriptor() -> Value {
     json!({
         "@id": CRATE, "@type": "CreativeWork", "about": id("./"), "conformsTo": id(FORMAT),
@@ -60,11 +68,11 @@ fn root(data: &DataSet<'_>, pieces: &[Piece]) -> Value {
         "datePublished": data.date(),
         "version": data.version(),
         "license": id(data.licence.url()),
-        "author": authors,
+        "author": compact(authors),
         "keywords": data.keywords(),
         "conformsTo": id(PROFILE),
         "hasPart": parts,
-        "mentions": actions,
+        "mentions": compact(actions),
     })
 }
 
@@ -142,13 +150,18 @@ fn action(data: &DataSet<'_>, place: usize, run: &PublishedRun, pieces: &[Piece]
         "description": format!("{} Backend: {}. {hash} ({of})", run.question, run.backend),
         "identifier": format!("sha256:{hash}"),
         "instrument": id(&application_id(data, run)),
-        "object": ids(with(Role::Manifest)),
-        "result": ids(with(Role::Table)),
+        "object": compact(ids(with(Role::Manifest))),
+        "result": compact(ids(with(Role::Table))),
         "agent": data.citation.authors.first().map(|author| id(&person_id(0, author))),
-        "startTime": run.started,
-        "endTime": run.ended,
-        "actionStatus": id("http://schema.org/CompletedActionStatus"),
+        "startTime": with_offset(&run.started),
+        "endTime": with_offset(&run.ended),
+        "actionStatus": "http://schema.org/CompletedActionStatus",
     })
+}
+
+/// UTC as an offset in numbers, which the profile asks for.
+fn with_offset(time: &str) -> String {
+    time.replace('Z', "+00:00")
 }
 
 fn file(piece: &Piece) -> Value {
