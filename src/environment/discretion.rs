@@ -62,17 +62,22 @@ impl Discretion {
 
     /// A text with what is private replaced.
     pub fn text(&self, text: &str) -> String {
-        let mut told = match &self.home {
-            Some(home) => text.replace(home.as_str(), MASK),
-            None => text.to_owned(),
-        };
+        let mut told = self.without_home(text);
         for word in &self.words {
             told = without(&told, word);
         }
         without_addresses(&told)
     }
 
-    /// A fact that may be archived.
+    fn without_home(&self, text: &str) -> String {
+        match &self.home {
+            Some(home) => text.replace(home.as_str(), MASK),
+            None => text.to_owned(),
+        }
+    }
+
+    /// A fact that may be archived. Its source is this program's own words, which may hold a place but no name: a host
+    /// called `vm` must not bend `/proc/sys/vm`.
     pub fn fact(&self, fact: Fact) -> Fact {
         let Some(value) = &fact.value else { return fact };
         let told = self.text(value);
@@ -81,13 +86,13 @@ impl Discretion {
             return Fact {
                 value: None,
                 status: FactStatus::Masked,
-                source: self.text(&fact.source),
+                source: self.without_home(&fact.source),
                 ..fact
             };
         }
         Fact {
             value: Some(told),
-            source: self.text(&fact.source),
+            source: self.without_home(&fact.source),
             ..fact
         }
     }
