@@ -33,7 +33,7 @@ pub enum PublicationError {
         limit: usize,
     },
     /// The archive lacks what a publication must say.
-    #[error("{run}: manifest.parquet does not say when the run started, so it can't be dated")]
+    #[error("{run}: neither manifest.parquet nor forks.parquet says when the run started, so it can't be dated")]
     Undated {
         /// The run's directory.
         run: PathBuf,

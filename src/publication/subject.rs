@@ -44,7 +44,7 @@ impl PublishedRun {
     /// What a run's archive says for publication; `seal` is the SHA-256 of its `SHA256SUMS`.
     ///
     /// # Errors
-    /// A run that is unfinished, or says no start.
+    /// A run that is unfinished, or has neither a start nor a fork.
     pub fn of(directory: &Path, archive: &Archive, facts: &RunFacts, seal: String) -> Result<Self, PublicationError> {
         if archive.completeness != Completeness::Sealed {
             return Err(PublicationError::Unfinished {
@@ -53,13 +53,16 @@ impl PublishedRun {
         }
         let mut settings = archive.settings.iter();
         let started = settings.find(|setting| (setting.section.as_str(), setting.key.as_str()) == ("run", "started"));
+        let told = |ns: i64| DateTime::from_timestamp_nanos(ns).to_rfc3339_opts(SecondsFormat::Secs, true);
+        let first = archive.forks.iter().map(|fork| fork.started_unix_ns).min();
         let started = started
-            .filter(|setting| DateTime::parse_from_rfc3339(&setting.value).is_ok())
+            .map(|setting| setting.value.clone())
+            .filter(|started| DateTime::parse_from_rfc3339(started).is_ok())
+            .or_else(|| first.map(told))
             .ok_or_else(|| PublicationError::Undated {
                 run: directory.to_owned(),
             })?;
-        let ended = archive.forks.iter().map(|fork| fork.ended_unix_ns).max();
-        let ended = ended.map(|ns| DateTime::from_timestamp_nanos(ns).to_rfc3339_opts(SecondsFormat::Secs, true));
+        let ended = archive.forks.iter().map(|fork| fork.ended_unix_ns).max().map(told);
         let mut built = archive.facts.iter().map(|row| &row.fact);
         let executable = built.find(|fact| fact.scope == "build" && fact.key == "executable.sha256");
         Ok(Self {
@@ -68,8 +71,8 @@ impl PublishedRun {
             title: facts.title.clone(),
             question: facts.question.clone(),
             backend: facts.backend.clone(),
-            started: started.value.clone(),
-            ended: ended.unwrap_or_else(|| started.value.clone()),
+            ended: ended.unwrap_or_else(|| started.clone()),
+            started,
             manifest_sha256: facts.manifest_sha256.clone(),
             seal,
             root: root_of(directory),
