@@ -1,5 +1,5 @@
-//! `datacite.json`: the metadata in the words of DataCite 4, for repositories other than Zenodo. The identifier and the
-//! publisher are the repository's to fill in, so the publisher is DataCite's `:tba`.
+//! `datacite.json`: the metadata in the words of `DataCite` 4, for repositories other than Zenodo. The identifier and the
+//! publisher are the repository's to fill in, so the publisher is `DataCite`'s `:tba`.
 
 use serde_json::{Value, json};
 

@@ -158,11 +158,10 @@ pub fn package(material: &Material<'_>) -> Result<Package, PublicationError> {
     pieces.push(whole("datacite.json", datacite::datacite(&data)));
     pieces.sort_by(|one, other| one.name.cmp(&other.name));
     pieces.push(whole(CRATE, ro_crate::ro_crate(&data, &pieces)));
-    let lines: String = pieces
-        .iter()
-        .map(|piece| format!("{}  {}\n", piece.sha256, piece.name))
+    let lines: Vec<String> = (pieces.iter())
+        .map(|piece| format!("{}  {}", piece.sha256, piece.name))
         .collect();
-    pieces.push(whole(SUMS, lines));
+    pieces.push(whole(SUMS, lines.join("\n") + "\n"));
     if pieces.len() > FILES_MAX {
         return Err(PublicationError::TooMany {
             runs: data.runs.len(),

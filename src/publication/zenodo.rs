@@ -44,9 +44,10 @@ pub(super) fn zenodo(data: &DataSet<'_>) -> String {
     let deposit = Deposit {
         upload_type: "dataset",
         title: data.title(),
-        description: (data.description().iter())
-            .map(|paragraph| format!("<p>{}</p>", escaped(paragraph)))
-            .collect(),
+        description: format!(
+            "<p>{}</p>",
+            escaped(&data.description().join("\n")).replace('\n', "</p><p>")
+        ),
         creators: (citation.authors.iter())
             .map(|author| Creator {
                 name: author.catalogued(),
