@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container browser-test recompute-check bench bench-large bench-build fuzz readme clean
+.PHONY: help build experiment test lint postgres test-container browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,15 @@ recompute-check: target/recompute-venv/ready ## Compute every figure again with 
 target/recompute-venv/ready: tests/recompute/requirements.txt
 	python3 -m venv target/recompute-venv
 	target/recompute-venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+# Apart from `make test`, because it fetches tools from PyPI, and what is known of the dependencies.
+release-check: test target/release-venv/ready ## Check what a release needs: citation, packs, crate, dependencies, package.
+	.ci/release-check target/debug/preview-cost $(dir $(wildcard results/*/manifest.parquet))
+
+target/release-venv/ready: .ci/release-requirements.txt
+	python3 -m venv target/release-venv
+	target/release-venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
 bench: ## Measure the program itself; results are ratios beside their bounds.

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::publication::Licence;
 
 /// Prices ways to compute a what-if preview from a database, and archives every raw pair.
 #[derive(Debug, Parser)]
@@ -40,6 +43,12 @@ pub enum Command {
     Report(ReportArgs),
     /// Hold runs against themselves and the ledger: every byte, link, row, answer, median and claim.
     Verify(VerifyArgs),
+    /// Write runs as a flat directory to publish: data, scripts, report, metadata, sums.
+    Pack(PackArgs),
+    /// Print how a run and its software are cited, or check a citation file.
+    Cite(CiteArgs),
+    /// Write shell completions, manual pages, or the JSON Schema of the figures.
+    Generate(GenerateArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -225,6 +234,95 @@ pub enum VerifyFormat {
     Table,
     /// For a program.
     Json,
+}
+
+/// Arguments of `pack`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost pack results/<run> --out data\n  \
+                        preview-cost pack results/<run> results/<another> --out data --license CC0-1.0\n\n\
+                        The same runs give the same bytes. A data record takes 100 files at most.")]
+pub struct PackArgs {
+    /// Directories of sealed runs; nothing is written there.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Where the files are written; it is made where it is not there.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// The software's citation; its authors are the data's.
+    #[arg(long, value_name = "FILE", default_value = "CITATION.cff")]
+    pub citation: PathBuf,
+    /// The data's licence: CC-BY-4.0 or CC0-1.0.
+    #[arg(long, value_name = "SPDX", default_value = "CC-BY-4.0")]
+    pub license: Licence,
+    /// Replace what was packed into the directory before.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `cite`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost cite results/<run>\n  \
+                        preview-cost cite results/<run> --format bibtex\n  \
+                        preview-cost cite --check CITATION.cff")]
+pub struct CiteArgs {
+    /// Directory of a sealed run.
+    #[arg(required_unless_present = "check", value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// How it is told; all three if not given.
+    #[arg(long, value_enum)]
+    pub format: Option<CiteFormat>,
+    /// The software's citation; its authors are the data's.
+    #[arg(long, value_name = "FILE", default_value = "CITATION.cff")]
+    pub citation: PathBuf,
+    /// The data's licence: CC-BY-4.0 or CC0-1.0.
+    #[arg(long, value_name = "SPDX", default_value = "CC-BY-4.0")]
+    pub license: Licence,
+    /// Hold a citation file against the format, and against what data repositories make of it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "CITATION.cff",
+          conflicts_with_all = ["run", "format"])]
+    pub check: Option<PathBuf>,
+}
+
+/// Formats of a citation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CiteFormat {
+    /// For a LaTeX bibliography.
+    Bibtex,
+    /// A CITATION.cff of the data.
+    Cff,
+    /// For people.
+    Text,
+}
+
+/// Arguments of `generate`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  preview-cost generate completions bash > preview-cost.bash\n  \
+                        preview-cost generate man --out man\n  \
+                        preview-cost generate schema > analysis.schema.json"
+)]
+pub struct GenerateArgs {
+    /// What to write.
+    #[command(subcommand)]
+    pub what: Generated,
+}
+
+/// What can be generated.
+#[derive(Debug, Subcommand)]
+pub enum Generated {
+    /// Print the completions of a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Write a manual page for each subcommand.
+    Man {
+        /// Where; it is made where it is not there.
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        out: PathBuf,
+    },
+    /// Print the JSON Schema of `analyze --format json`.
+    Schema,
 }
 
 /// Arguments of `doctor`.

@@ -6,7 +6,7 @@
 //! a recorded order. Every pair goes to the **archive**, and every figure follows from the archive alone.
 //!
 //! ```text
-//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report
+//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report ──► publication
 //!                        └─ environment
 //! ```
 //!
@@ -37,6 +37,7 @@ pub mod archive;
 pub mod analysis;
 pub mod verification;
 pub mod report;
+pub mod publication;
 
 // The edge.
 pub mod cli;

@@ -58,3 +58,19 @@ fn the_changelog_has_a_heading_for_the_version() {
         assert_eq!(headings.count(), 1, "CHANGELOG.md: needs one heading {heading}");
     }
 }
+
+#[test]
+fn the_citation_passes_its_own_check() {
+    let told: Vec<String> = preview_cost::publication::check(&text_of("CITATION.cff"))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(told, Vec::<String>::new());
+}
+
+#[test]
+fn the_citation_and_the_package_name_the_same_repository() {
+    let citation = preview_cost::publication::Citation::parse(&text_of("CITATION.cff")).expect("it has no faults");
+    let package = Some(env!("CARGO_PKG_REPOSITORY")).filter(|repository| !repository.is_empty());
+    assert_eq!(citation.repository.as_deref(), package);
+}

@@ -11,6 +11,7 @@ use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
+use crate::publication::PublicationError;
 use crate::report::{InlineError, ReportError, SpliceError};
 use crate::run::{ForkFailure, RegistrationError, RunError, StandError};
 
@@ -124,6 +125,23 @@ pub enum CommandError {
         /// The file.
         path: PathBuf,
     },
+    /// What can't be published, or cited.
+    #[error(transparent)]
+    Publication(#[from] PublicationError),
+    /// A directory that holds something else already.
+    #[error("{path} holds {found} already; empty it, name another directory, or replace what was packed with --force")]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// A file in it.
+        found: String,
+    },
+    /// A file that would be left over among those that are packed.
+    #[error("{path} is no part of what is packed, and would lie among it; remove it, or name another directory")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file that is read or written beside the archives.
     #[error("cannot {action} {path}: {source}")]
     File {
@@ -158,6 +176,7 @@ impl CommandError {
             | Self::UnknownFigure { .. }
             | Self::ExplainSeveral { .. }
             | Self::WithinRun { .. } => Exit::Usage,
+            Self::Publication(error) => of_publication(error),
             Self::Run(error) => of_run(error),
             Self::Registration(RegistrationError::BrokenLedger { .. })
             | Self::Archive(_)
@@ -168,7 +187,9 @@ impl CommandError {
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Ledger(error) => of_write(error),
             Self::Missing(_) => Exit::Backend,
-            Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
+            Self::File { action: "write", .. } | Self::Exists { .. } | Self::NotEmpty { .. } | Self::Foreign { .. } => {
+                Exit::Write
+            }
             Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {
                 Exit::Other
             }
@@ -191,6 +212,19 @@ fn of_run(error: &RunError) -> Exit {
             ..
         } => of_write(error),
         RunError::CutShort { .. } => Exit::CutShort,
+    }
+}
+
+fn of_publication(error: &PublicationError) -> Exit {
+    match error {
+        PublicationError::Twice { .. }
+        | PublicationError::TooMany { .. }
+        | PublicationError::NoCitation { .. }
+        | PublicationError::Citation { .. } => Exit::Usage,
+        PublicationError::Unfinished { .. } | PublicationError::Undated { .. } | PublicationError::Io { .. } => {
+            Exit::Archive
+        }
+        PublicationError::Readme(_) => Exit::Other,
     }
 }
 

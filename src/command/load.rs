@@ -34,14 +34,20 @@ pub fn figures_of(directory: &Path, resample: bool) -> Result<Analysis, CommandE
 /// The figures of a run's directory, and which files they come from.
 pub(super) fn with_sources(directory: &Path, resample: bool) -> Result<(Analysis, Sources), CommandError> {
     let Loaded { archive, analysis } = load(directory, resample)?;
+    let sources = sources_of(directory, &archive, &analysis);
+    Ok((analysis, sources))
+}
+
+/// Which files a run's figures come from.
+pub(super) fn sources_of(directory: &Path, archive: &Archive, analysis: &Analysis) -> Sources {
     let (pairs, forks) = archive.files();
-    let sources = Sources {
+    Sources {
         directory: directory.display().to_string(),
+        prefix: String::new(),
         pairs,
         forks,
         forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
-    };
-    Ok((analysis, sources))
+    }
 }
 
 /// The figures of an open archive.

@@ -1,10 +1,13 @@
 //! The subcommands, one file each, reading as their pipeline.
 
 pub mod analyze;
+pub mod cite;
 pub mod compare;
 pub mod doctor;
 mod error;
+pub mod generate;
 pub mod load;
+pub mod pack;
 pub mod plan;
 mod progress;
 pub mod recompute;

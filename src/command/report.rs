@@ -18,10 +18,12 @@ use crate::report::{self, Gallery, Starts, Told};
 /// What is wrong with the archive, and what can't be written.
 pub fn execute(args: &ReportArgs) -> Result<Exit, CommandError> {
     let ReportArgs { run, out, svg, force } = args;
-    let (archive, evidence) = evidence_of(run)?;
-    let analysis = analysis::analyze(&evidence, false);
-    let galleries = report::galleries(&analysis, &analysis::portraits(&evidence, &analysis))?;
-    let page = page(run, &archive, &evidence, &analysis, &galleries)?;
+    let Drawn {
+        archive,
+        galleries,
+        page,
+        ..
+    } = draw(run)?;
     let out = out.clone().unwrap_or_else(|| format!("{}.html", archive.run()).into());
     let mut files = vec![(out.clone(), page)];
     if let Some(directory) = svg {
@@ -31,6 +33,31 @@ pub fn execute(args: &ReportArgs) -> Result<Exit, CommandError> {
     write(run, &files, *force)?;
     tell(format_args!("wrote {}", out.display()));
     Ok(Exit::Ok)
+}
+
+/// A run and its page.
+pub(super) struct Drawn {
+    /// The archive.
+    pub archive: Archive,
+    /// Its figures.
+    pub analysis: Analysis,
+    galleries: Vec<Gallery>,
+    /// The page.
+    pub page: String,
+}
+
+/// Reads a run and draws its page.
+pub(super) fn draw(run: &Path) -> Result<Drawn, CommandError> {
+    let (archive, evidence) = evidence_of(run)?;
+    let analysis = analysis::analyze(&evidence, false);
+    let galleries = report::galleries(&analysis, &analysis::portraits(&evidence, &analysis))?;
+    let page = page(run, &archive, &evidence, &analysis, &galleries)?;
+    Ok(Drawn {
+        archive,
+        analysis,
+        galleries,
+        page,
+    })
 }
 
 fn page(
@@ -103,7 +130,7 @@ fn write(run: &Path, files: &[(PathBuf, String)], force: bool) -> Result<(), Com
 }
 
 /// Whether a file that may not exist yet would lie in a directory: its nearest ancestor that exists decides.
-fn is_within(file: &Path, directory: &Path) -> io::Result<bool> {
+pub(super) fn is_within(file: &Path, directory: &Path) -> io::Result<bool> {
     let directory = fs::canonicalize(directory)?;
     let ancestors = std::path::absolute(file)?;
     let nearest = ancestors
@@ -128,7 +155,7 @@ fn write_one(path: &Path, text: &str, force: bool) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
-fn failed(action: &'static str, path: &Path, source: io::Error) -> CommandError {
+pub(super) fn failed(action: &'static str, path: &Path, source: io::Error) -> CommandError {
     CommandError::File {
         action,
         path: path.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use super::{CommandError, analyze, load, print};
@@ -108,18 +108,20 @@ fn packed_runs(directory: &Path) -> io::Result<BTreeSet<String>> {
     Ok(runs)
 }
 
-/// The files of one packed run under their own names, as links in a temporary directory, with the ledger.
+/// The files of one packed run under their own names, as links in a temporary directory. Where a directory holds one run
+/// only, its files have plain names; `SHA256SUMS` is then that of the whole directory, and not the run's.
 fn laid_out(directory: &Path, run: &str) -> io::Result<tempfile::TempDir> {
     let laid_out = tempfile::tempdir()?;
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        let own = name.strip_prefix(run).and_then(|rest| rest.strip_prefix('.'));
-        if let Some(own) = own.or((name == "LEDGER.jsonl").then_some(name)) {
-            let target: PathBuf = std::path::absolute(entry.path())?;
-            symlink(target, laid_out.path().join(own))?;
-        }
+        let own = match name.strip_prefix(run).and_then(|rest| rest.strip_prefix('.')) {
+            Some(own) => own,
+            None if name != "SHA256SUMS" => name,
+            None => continue,
+        };
+        symlink(std::path::absolute(entry.path())?, laid_out.path().join(own))?;
     }
     Ok(laid_out)
 }

@@ -10,6 +10,7 @@
 
 mod build_identity;
 mod change;
+mod discretion;
 mod fact;
 mod host;
 mod privacy;
@@ -17,6 +18,7 @@ mod repository;
 
 pub use build_identity::{BuildIdentity, build_facts, identity};
 pub use change::{Change, differences, moves_by_nature};
+pub use discretion::Discretion;
 pub use fact::{Fact, FactStatus};
 pub use host::host_facts;
 pub use repository::Committed;

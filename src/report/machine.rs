@@ -1,5 +1,7 @@
 //! Every figure for machines: JSON and CSV, unrounded.
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
@@ -10,13 +12,15 @@ use crate::manifest::Threshold;
 /// Version of the JSON document.
 const JSON_VERSION: &str = "1.1";
 
-#[derive(Serialize)]
+/// Every figure of every run, as `preview-cost analyze --format json` prints it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "preview-cost analysis")]
 struct Document<'a> {
     version: &'static str,
     runs: Vec<Run<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Run<'a> {
     id: &'a str,
     name: &'a str,
@@ -26,6 +30,7 @@ struct Run<'a> {
     manifest_sha256: &'a str,
     root: Option<&'a str>,
     program_version: &'a str,
+    #[schemars(extend("enum" = ["finished", "unfinished"]))]
     state: &'static str,
     primary: &'a str,
     exploratory: bool,
@@ -35,7 +40,7 @@ struct Run<'a> {
     figures: Vec<Entry>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Finding<'a> {
     code: &'a str,
     scope: &'a str,
@@ -50,12 +55,15 @@ fn finding(warning: &Warning) -> Finding<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Entry {
     id: String,
     unit: &'static str,
+    #[schemars(with = "Option<f64>")]
     value: Value,
+    #[schemars(with = "Option<f64>")]
     low: Value,
+    #[schemars(with = "Option<f64>")]
     high: Value,
     estimator: &'static str,
     provisional: bool,
@@ -72,6 +80,13 @@ pub fn json(runs: &[Analysis]) -> String {
     };
     // The document holds strings and finite numbers only.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// JSON Schema (2020-12) of what [`json`] gives.
+pub fn json_schema() -> String {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Document<'_>>();
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
 fn run(analysis: &Analysis) -> Run<'_> {
@@ -110,7 +125,7 @@ fn entry(figure: Figure) -> Entry {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Stands<'a> {
     Confirmatory {
@@ -140,7 +155,7 @@ fn stands(standing: &Standing) -> Stands<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Judged<'a> {
     id: &'a str,
     figure: &'a str,
@@ -160,14 +175,14 @@ struct Judged<'a> {
     exploratory: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum ThresholdEntry<'a> {
     Value { value: Value },
     Times { factor: Value, of: &'a str },
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Contrast {
     value: Value,
     low: Value,

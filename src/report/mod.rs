@@ -31,7 +31,7 @@ pub use format::{duration, figure_text, milliseconds};
 pub use histogram::{COLUMNS_MIN, histograms};
 pub use html::{Told, html};
 pub use inline::{InlineError, InlineFigure, inline_figures, splice_inline};
-pub use machine::{csv, json};
+pub use machine::{csv, json, json_schema};
 pub use outlook::outlook;
 pub use plan::plan;
 pub use plot::{Gallery, Plot, galleries};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::protocol::Place;
+use crate::backend::postgres::target::Host;
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
 use crate::backend::provision::{Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
@@ -137,6 +138,24 @@ impl Stand {
                 target: Target::clone(target),
                 schema: schema.clone(),
             },
+        }
+    }
+
+    /// Names of somebody else's server and of its role, which stay out of the archive.
+    pub fn private_names(&self) -> Vec<&str> {
+        match self {
+            Self::Postgres {
+                target,
+                provisioned: None,
+                ..
+            } => {
+                let host = match &target.host {
+                    Host::Name(name) => Some(name.as_str()),
+                    Host::Socket(_) => None,
+                };
+                host.into_iter().chain([target.user.as_str()]).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

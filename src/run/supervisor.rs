@@ -17,7 +17,7 @@ use crate::archive::{
     When, WriteError,
 };
 use crate::backend::provision::ProvisionError;
-use crate::environment::{self, Fact};
+use crate::environment::{self, Discretion, Fact};
 use crate::manifest::{Manifest, PairOrder};
 use crate::plan::{ForkSlot, Plan};
 
@@ -218,7 +218,7 @@ impl<'a> Supervisor<'a> {
             &standing,
             &self.evidence,
         );
-        Ok(writer.announce(&settings, &cells, at(When::Start, facts))?)
+        Ok(writer.announce(&settings, &cells, at(When::Start, facts, &discretion(stand)))?)
     }
 
     fn forks(
@@ -229,6 +229,7 @@ impl<'a> Supervisor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<(), ForkFailure> {
         let forks = self.plan.schedule().len() as u32;
+        let discretion = discretion(stand);
         for (position, slot) in (0u32..).zip(self.plan.schedule()) {
             let cell = self.plan.cell(slot.cell);
             observer.fork_started(position, forks, &cell.id);
@@ -239,6 +240,7 @@ impl<'a> Supervisor<'a> {
             summary.count(&fork, &pairs);
             let broken_off = (fork.status == ForkStatus::Failed)
                 .then(|| fork.reason.clone().unwrap_or_else(|| "it broke off".to_owned()));
+            let (fork, pairs) = discreet(fork, pairs, &discretion);
             writer.part(fork, &pairs)?;
             observer.fork_stored(planned);
             if let Some(reason) = broken_off {
@@ -278,12 +280,13 @@ impl<'a> Supervisor<'a> {
     ) -> Result<Summary, RunError> {
         let directory = writer.directory().to_owned();
         let stored = writer.parts_written();
+        let discretion = discretion(&stand);
         let server_facts = if outcome.is_ok() { stand.facts() } else { Ok(Vec::new()) };
         put_away(stand, observer);
         let sealed = outcome.and_then(|()| {
             let mut facts = server_facts.map_err(|error| ForkFailure::Backend(error.to_string()))?;
             facts.extend(environment::host_facts(&directory));
-            Ok(writer.seal(at(When::End, facts))?)
+            Ok(writer.seal(at(When::End, facts, &discretion))?)
         });
         let Err(cause) = sealed else {
             return Ok(Summary {
@@ -329,6 +332,27 @@ fn put_away(stand: Stand, observer: &mut dyn Observer) {
     }
 }
 
-fn at(when: When, facts: Vec<Fact>) -> Vec<FactRow> {
-    facts.into_iter().map(|fact| FactRow { when, fact }).collect()
+fn at(when: When, facts: Vec<Fact>, discretion: &Discretion) -> Vec<FactRow> {
+    let facts = facts.into_iter().map(|fact| discretion.fact(fact));
+    facts.map(|fact| FactRow { when, fact }).collect()
+}
+
+/// What of this machine and of the server stays out of the archive.
+fn discretion(stand: &Stand) -> Discretion {
+    let mut discretion = Discretion::of_this_machine();
+    for name in stand.private_names() {
+        discretion.add(name);
+    }
+    discretion
+}
+
+/// The rows of a fork with reasons that name nobody.
+fn discreet(mut fork: ForkRow, mut pairs: Vec<PairRow>, discretion: &Discretion) -> (ForkRow, Vec<PairRow>) {
+    for reason in [&mut fork.reason]
+        .into_iter()
+        .chain(pairs.iter_mut().map(|pair| &mut pair.reason))
+    {
+        *reason = reason.take().map(|reason| discretion.text(&reason));
+    }
+    (fork, pairs)
 }

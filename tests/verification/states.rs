@@ -121,3 +121,19 @@ fn a_number_that_is_not_its_archives_is_told() {
     fs::write(copy.0.path().join("README.md"), figure("37 pairs")).unwrap();
     exits(&["verify", &name(&copy), "--against", "README.md"], copy.0.path(), 10);
 }
+
+#[test]
+fn a_packed_run_is_verified_where_it_lies() {
+    let directory = measured(TINY);
+    let run = only_run(&directory.path().join("results"));
+    let citation = concat!(env!("CARGO_MANIFEST_DIR"), "/CITATION.cff");
+    exits(
+        &["pack", run.to_str().unwrap(), "--out", "packed", "--citation", citation],
+        directory.path(),
+        0,
+    );
+    let told = exits(&["verify", "packed"], directory.path(), 0);
+    assert!(told.contains("start 1 of 1 under this registration"), "{told}");
+    fs::write(directory.path().join("packed/cells.parquet"), "no").unwrap();
+    exits(&["verify", "packed"], directory.path(), 10);
+}

@@ -19,6 +19,8 @@ pub use script::{python, sql};
 pub struct Sources {
     /// The run's directory, as it is to stand in a query for one figure.
     pub directory: String,
+    /// What stands before the files' names where several runs share a directory; empty where one has its own.
+    pub prefix: String,
     /// Files of `pairs`, within the directory: one, or one a fork in an unfinished run.
     pub pairs: Vec<String>,
     /// Files of `forks`, likewise.

@@ -15,7 +15,10 @@ pub fn sql(facts: &RunFacts, sources: &Sources) -> String {
     let mut text = header(
         "--",
         facts,
-        "duckdb -csv -cmd \"SET VARIABLE run = 'results/<run>'\" < recompute.sql   (or without -cmd, in the run's directory)",
+        &format!(
+            "duckdb -csv -cmd \"SET VARIABLE run = 'results/<run>'\" < {}recompute.sql   (or without -cmd, in the run's directory)",
+            sources.prefix
+        ),
         &[
             "Checked with the DuckDB of tests/recompute/requirements.txt. One thread, because a sum of doubles depends on its order.",
             "Equal to the last bit: counts, and all that is an order statistic. Means, intervals over forks and ratios: to",
@@ -64,7 +67,10 @@ pub fn python(facts: &RunFacts, sources: &Sources) -> String {
     let mut text = header(
         "#",
         facts,
-        "python recompute.py results/<run>   (or without an argument, in the run's directory)",
+        &format!(
+            "python {}recompute.py results/<run>   (or without an argument, in the run's directory)",
+            sources.prefix
+        ),
         &[
             "Checked with the versions of tests/recompute/requirements.txt. scipy gives Student's t (every interval",
             "over forks, noise_floor, noise_factor, verdict.p, forks_needed, fixed, per_plan) and the binomial distribution",
@@ -75,6 +81,11 @@ pub fn python(facts: &RunFacts, sources: &Sources) -> String {
     );
     text.push('\n');
     let (imports, rest) = FIGURES_PY.split_once("\nCOLUMNS").unwrap_or((FIGURES_PY, ""));
+    let rest = ["cells.parquet", "manifest.parquet"]
+        .iter()
+        .fold(rest.to_owned(), |rest, name| {
+            rest.replace(&format!("\"{name}\""), &format!("\"{}{name}\"", sources.prefix))
+        });
     let _ = write!(
         text,
         "{imports}\nPAIRS = {}\nFORKS = {}\nCOLUMNS{rest}",

@@ -112,7 +112,7 @@ impl View {
             Text::OverForks(table, column) => return student_t(table, column, "cell"),
             Text::Select(text) => text,
         };
-        let file = |name: &str| directory.read(&[name.to_owned()]);
+        let file = |name: &str| directory.read(&[format!("{}{name}", sources.prefix)]);
         text.replace("{cells}", &file("cells.parquet"))
             .replace("{manifest}", &file("manifest.parquet"))
             .replace("{forks}", &directory.read(&sources.forks))
