@@ -164,7 +164,7 @@ impl Turn {
     }
 
     fn preview(&self, target: &Target, count: usize) -> Outcome<Vec<i64>> {
-        let mut session = PostgresSession::connect(target, SCHEMA, DEADLINE)?;
+        let mut session = PostgresSession::connect(target, SCHEMA, &self.workload, DEADLINE)?;
         let mut rollback = strategy::on_postgres(StrategyName::Rollback, &mut session, &self.workload)?;
         self.timed(count, |overrides| Ok(rollback.preview(&mut session, overrides)?))
     }
@@ -201,7 +201,7 @@ struct Flights {
 
 impl Flights {
     fn open(target: &Target) -> Outcome<Self> {
-        let mut session = PostgresSession::connect(target, SCHEMA, DEADLINE)?;
+        let mut session = PostgresSession::connect(target, SCHEMA, &self.workload, DEADLINE)?;
         Ok(Self {
             begin: session.prepare(BEGIN, &[])?,
             update: session.prepare_update()?,

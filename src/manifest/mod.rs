@@ -17,7 +17,7 @@ pub use check::limits;
 pub use fault::{Fault, Faults};
 
 use crate::digest;
-use crate::strategy::StrategyName;
+use crate::strategy::{Ground, StrategyName};
 use crate::units::{Nanos, Seed};
 
 /// A checked experiment.
@@ -82,6 +82,19 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// What a strategy must know of it.
+    pub fn ground(&self) -> Ground {
+        match self {
+            Self::SqliteMemory => Ground::SqliteMemory,
+            Self::SqliteFile { .. } => Ground::SqliteFile,
+            Self::Postgres {
+                server: Server::Ephemeral { .. } | Server::Container { .. },
+                ..
+            } => Ground::PostgresOwn,
+            Self::Postgres { .. } => Ground::PostgresOther,
+        }
+    }
+
     /// The words that stand for this backend in cells, tables and the derivation of random orders.
     pub fn label(&self) -> String {
         match self {

@@ -118,7 +118,8 @@ pub(super) fn cells(plan: &Plan, backend: &Backend) -> Vec<CellRow> {
 }
 
 fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
-    let trips = i64::from(cell.subject.round_trips()) - i64::from(cell.baseline.round_trips());
+    let trips = cell.subject.round_trips().zip(cell.baseline.round_trips());
+    let trips = trips.map(|(subject, baseline)| i64::from(subject) - i64::from(baseline));
     CellRow {
         cell: cell.index,
         id: cell.id.clone(),
@@ -129,6 +130,6 @@ fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
         fields: cell.fields(),
         subject: cell.subject.to_string(),
         baseline: cell.baseline.to_string(),
-        round_trips: at_a_distance.then_some(trips),
+        round_trips: trips.filter(|_| at_a_distance),
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut F
     let workload = Workload::new(order.cell.plans, order.cell.months);
     let before = set_up(target, schema, &workload)?;
     let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
-    let mut session = PostgresSession::connect(target, schema, timeout)?;
+    let mut session = PostgresSession::connect(target, schema, &workload, timeout)?;
     let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_postgres(order.cell.baseline, &mut session, &workload)?;
     fork.measure(&workload, &mut session, subject, baseline);
@@ -42,20 +42,14 @@ pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut F
 
 fn set_up(target: &Target, schema: &str, workload: &Workload) -> Result<TableState, BackendError> {
     let mut control = Control::connect(target)?;
-    let rows: Vec<(String, f64)> = workload.rows().map(|(name, value)| (name.to_owned(), value)).collect();
-    control.create_model(schema, &rows)?;
+    control.create_shaped(schema, workload)?;
     Ok(control.table_state(schema)?)
 }
 
 fn look_back(target: &Target, schema: &str, workload: &Workload) -> Result<(TableState, bool), BackendError> {
     let mut control = Control::connect(target)?;
     let state = control.table_state(schema)?;
-    let mut reader = workload.reader();
-    let complete = control
-        .read_model(schema)?
-        .iter()
-        .try_for_each(|(name, value)| reader.accept(name, *value));
-    let stored = complete.and_then(|()| reader.finish());
+    let stored = control.read_inputs(schema, workload)?;
     let intact = stored.is_ok_and(|stored| stored.same_bits(workload.stored()));
     control.drop_model(schema)?;
     Ok((state, intact))

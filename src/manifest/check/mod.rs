@@ -6,7 +6,7 @@ mod values;
 use super::fault::Fault;
 use super::wire::{At, FiguresWire, GridWire, MeasureWire, Number, Reader, Wire};
 use super::{Backend, FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
-use crate::strategy::{Engine, StrategyName};
+use crate::strategy::{Ground, StrategyName};
 use crate::units::{Nanos, Seed};
 use backend::backend;
 use values::{integer, millis, named, one_of, required, whole};
@@ -49,10 +49,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let question = text(wire.question, "question", &mut reader);
     let backend_span = wire.backend.span.clone();
     let backend = backend(wire.backend, &mut reader);
-    let engine = backend.as_ref().map(|backend| match backend {
-        Backend::Postgres { .. } => Engine::Postgres,
-        Backend::SqliteMemory | Backend::SqliteFile { .. } => Engine::Sqlite,
-    });
+    let ground = backend.as_ref().map(Backend::ground);
     if backend_span.is_none() {
         reader.fault(
             &(0..0),
@@ -60,7 +57,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
             "is missing; add a table `[backend]` with `engine = \"sqlite\"`",
         );
     }
-    let grid = grid(wire.grid, engine, &mut reader);
+    let grid = grid(wire.grid, ground, &mut reader);
     let measure = measure(wire.measure, &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
     let source = ManifestSource::new(reader.source);
@@ -121,7 +118,7 @@ fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked
     Some(value)
 }
 
-fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<Grid> {
+fn grid(wire: GridWire, ground: Option<Ground>, reader: &mut Reader<'_>) -> Checked<Grid> {
     if wire.span.is_none() {
         reader.fault(
             &(0..0),
@@ -133,9 +130,9 @@ fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Chec
     let plans =
         required(wire.plans, "grid.plans", wire.span.as_ref(), reader).and_then(|plans| plan_sizes(&plans, reader));
     let subjects = required(wire.subjects, "grid.subjects", wire.span.as_ref(), reader)
-        .and_then(|subjects| strategies(&subjects, engine, reader));
+        .and_then(|subjects| strategies(&subjects, ground, reader));
     let baseline = required(wire.baseline, "grid.baseline", wire.span.as_ref(), reader)
-        .and_then(|baseline| strategy(&baseline, "grid.baseline", engine, reader));
+        .and_then(|baseline| strategy(&baseline, "grid.baseline", ground, reader));
     let control = wire.control.is_none_or(|control| control.value);
     Some(Grid {
         plans: plans?,
@@ -165,7 +162,7 @@ fn plan_sizes(plans: &At<Vec<At<Number>>>, reader: &mut Reader<'_>) -> Checked<V
 
 fn strategies(
     subjects: &At<Vec<At<String>>>,
-    engine: Option<Engine>,
+    ground: Option<Ground>,
     reader: &mut Reader<'_>,
 ) -> Checked<Vec<StrategyName>> {
     if subjects.value.is_empty() {
@@ -174,7 +171,7 @@ fn strategies(
     }
     let mut names = Vec::new();
     for subject in &subjects.value {
-        if let Some(name) = strategy(subject, "grid.subjects", engine, reader) {
+        if let Some(name) = strategy(subject, "grid.subjects", ground, reader) {
             if names.contains(&name) {
                 reader.fault(&subject.span, "grid.subjects", format!("names {} twice", name.as_str()));
             }
@@ -184,12 +181,12 @@ fn strategies(
     (names.len() == subjects.value.len()).then_some(names)
 }
 
-fn strategy(name: &At<String>, key: &str, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<StrategyName> {
-    let found = named(name, key, &StrategyName::ALL, StrategyName::as_str, reader)?;
-    if let Some(engine) = engine
-        && !found.engines().contains(&engine)
+fn strategy(name: &At<String>, key: &str, ground: Option<Ground>, reader: &mut Reader<'_>) -> Checked<StrategyName> {
+    let found = named(name, key, StrategyName::ALL, StrategyName::as_str, reader)?;
+    if let Some(ground) = ground
+        && let Some(why) = found.facts().refusal(ground)
     {
-        let message = format!("is {}, which {} cannot do", found.as_str(), engine.as_str());
+        let message = format!("is {found}, which {} cannot do: {why}", ground.as_str());
         reader.fault(&name.span, key, message);
         return None;
     }

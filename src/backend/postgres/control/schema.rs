@@ -1,7 +1,7 @@
 //! The schema that a run creates, marks as its own, and removes.
 
 use super::failure::command_error;
-use super::{Control, quoted};
+use super::{Control, quoted, shape};
 use crate::backend::postgres::{PgError, ServerError};
 
 /// The comment by which a schema of ours is known.
@@ -50,7 +50,7 @@ impl Control {
             return Ok(());
         }
         self.require_own_schema(name)?;
-        self.run(&format!("DROP TABLE IF EXISTS {schema}.model_field"))
+        self.run(&shape::drop(&schema))
             .map_err(|error| left_in_place(name, error))?;
         self.run(&format!("DROP SCHEMA {schema}"))
             .map_err(|error| left_in_place(name, error))

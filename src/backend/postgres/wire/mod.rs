@@ -154,9 +154,21 @@ impl WireSession {
     ///
     /// [`PgError::Server`] where a statement fails, or any error of the connection.
     pub fn simple(&mut self, sql: &str) -> Result<Landing, PgError> {
+        self.simple_rows(sql, |_| Ok(()))
+    }
+
+    /// Runs one or more statements as text in one message. Each row goes to `on_row`; its columns are text.
+    ///
+    /// # Errors
+    ///
+    /// As [`simple`](Self::simple), or what `on_row` returned.
+    pub fn simple_rows<F>(&mut self, sql: &str, on_row: F) -> Result<Landing, PgError>
+    where
+        F: FnMut(Row<'_>) -> Result<(), PgError>,
+    {
         frontend::query(sql, self.link.begin()).map_err(link::unsendable)?;
         self.link.send()?;
-        self.land_answer(|_| Ok(()))
+        self.land_answer(on_row)
     }
 
     /// Brings the session back to idle from whatever a failed strategy left behind: answers that are still owed are
