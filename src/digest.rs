@@ -9,17 +9,33 @@ pub fn of_bytes(bytes: impl AsRef<[u8]>) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
+/// A digest that grows.
+#[derive(Debug, Clone, Default)]
+pub struct Running(Sha256);
+
+impl Running {
+    /// Takes more bytes.
+    pub fn add(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0.update(bytes);
+    }
+
+    /// Digest of all bytes so far.
+    pub fn finish(self) -> String {
+        hexadecimal(&self.0.finalize())
+    }
+}
+
 /// Digest of all that a source still holds.
 ///
 /// # Errors
 /// What the source says.
 pub fn of_reader(mut source: impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
+    let mut running = Running::default();
     let mut buffer = vec![0; 1 << 16];
     loop {
         match source.read(&mut buffer) {
-            Ok(0) => return Ok(hexadecimal(&hasher.finalize())),
-            Ok(length) => hasher.update(&buffer[..length]),
+            Ok(0) => return Ok(running.finish()),
+            Ok(length) => running.add(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -2,6 +2,7 @@
 
 use super::codec::{Frame, Value};
 use super::rows::{CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
+use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS};
 use crate::environment::{Fact, FactStatus};
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
@@ -108,6 +109,13 @@ impl Setting {
 }
 
 impl FactRow {
+    /// Digest of the facts that were read then: those about the build, or all others.
+    pub(super) fn digest(facts: &[Self], when: When, of_build: bool) -> String {
+        let chosen = |row: &&Self| row.when == when && (row.fact.scope == "build") == of_build;
+        let chosen: Vec<Self> = facts.iter().filter(chosen).cloned().collect();
+        rows_digest::of_frame(&Self::frame(&chosen))
+    }
+
     pub(super) fn frame(facts: &[Self]) -> Frame {
         let mut frame = Frame::empty(&ENVIRONMENT);
         for Self { when, fact } in facts {

@@ -107,6 +107,16 @@ pub enum ReadError {
         /// From 1.
         line: usize,
     },
+    /// The chain does not hold.
+    #[error("{path}:{line}: {problem}; the run was altered after it was measured, or the file is damaged")]
+    Chain {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
     /// A Parquet file can't be decoded.
     #[error("{path} is not a readable Parquet file: {message}")]
     Decode {

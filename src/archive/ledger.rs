@@ -52,16 +52,16 @@ impl Ledger {
         }
     }
 
-    /// Adds a line, durably. Two runs at once take turns.
+    /// Adds a line, durably, and gives its SHA-256. Two runs at once take turns.
     ///
     /// # Errors
     /// What the system says.
-    pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<(), WriteError> {
+    pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<String, WriteError> {
         self.add(run, manifest_sha256, state)
             .map_err(WriteError::io(&self.path))
     }
 
-    fn add(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> std::io::Result<()> {
+    fn add(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> std::io::Result<String> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -86,9 +86,10 @@ impl Ledger {
         } else {
             "\n"
         };
-        let line = format!("{gap}{}\n", serde_json::to_string(&entry)?);
-        file.write_all(line.as_bytes())?;
-        File::sync_all(&file)
+        let line = serde_json::to_string(&entry)?;
+        file.write_all(format!("{gap}{line}\n").as_bytes())?;
+        File::sync_all(&file)?;
+        Ok(digest::of_bytes(line))
     }
 }
 

@@ -7,6 +7,7 @@
 //!   manifest.parquet             the resolved manifest, program and source identity
 //!   environment.parquet          facts about machine, build and server, at start and end
 //!   cells.parquet  forks.parquet  pairs.parquet
+//!   chain.jsonl                  the integrity chain, whose last line's SHA-256 is the run's root
 //!   SHA256SUMS                   written last: a run with it is sealed
 //!   announced.sums               only while running: sums of what was there before the first fork
 //!   parts/                       only while running: one durable part a fork, each with its sums
@@ -15,7 +16,9 @@
 //! Each part is durable (written, flushed, renamed) before the next fork starts, so a crash loses at most the fork in
 //! progress. [`Archive::open`] reads sealed and unsealed runs alike and says which it is.
 
+mod audit;
 mod by_fork;
+mod chain;
 mod codec;
 mod convert;
 mod durable;
@@ -24,15 +27,19 @@ mod guard;
 mod ledger;
 mod read;
 mod rows;
+mod rows_digest;
 mod schema;
 mod sums;
 mod times;
 mod write;
 
+pub use audit::ChainFault;
+pub use chain::{Chain, ChainEntry};
 pub use error::{ReadError, WriteError};
 pub use ledger::{Ledger, LedgerState};
 pub use read::{Archive, Completeness};
 pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
+pub use sums::FileSums;
 pub use times::{ForkTimes, Times};
 pub use write::{RunIdentity, RunWriter};

@@ -3,15 +3,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::audit::ChainFault;
 use super::by_fork::ByFork;
+use super::chain::{CHAIN, Chain};
 use super::codec::{FileIdentity, Frame, TableReader};
 use super::convert::RowFault;
 use super::error::ReadError;
 use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, PairRow, Setting};
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
-use super::sums::{self, ANNOUNCED, SUMS};
+use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::times::{self, ForkTimes};
 use super::write::{announced_names, part_names, sealed_names};
+
+/// The minor schema version from which on a run has a chain.
+const CHAINED_SINCE: u32 = 1;
 
 /// Whether a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +32,7 @@ pub enum Completeness {
 pub struct Archive {
     directory: PathBuf,
     identity: FileIdentity,
+    chain: Option<Chain>,
     /// Whether it came to its end.
     pub completeness: Completeness,
     /// The resolved manifest, and what ran it.
@@ -52,12 +58,13 @@ impl Archive {
                 missing: MANIFEST.file_name(),
             });
         }
-        let completeness = check_sums(directory)?;
+        let (completeness, sums) = check_sums(directory)?;
         let reader = TableReader::open(&MANIFEST, &manifest)?;
         let identity = reader.identity.clone();
         let mut archive = Self {
             directory: directory.to_owned(),
             identity,
+            chain: chain(directory, reader.minor, completeness, &sums)?,
             completeness,
             settings: at(&manifest, Setting::rows(&reader.all()?))?,
             cells: Vec::new(),
@@ -72,6 +79,9 @@ impl Archive {
             Completeness::Unfinished => archive.parts()?,
         };
         archive.check_forks()?;
+        if completeness == Completeness::Unfinished {
+            archive.check_chain()?;
+        }
         Ok(archive)
     }
 
@@ -83,6 +93,18 @@ impl Archive {
     /// SHA-256 of the manifest, lower-case hexadecimal.
     pub fn manifest_sha256(&self) -> &str {
         &self.identity.manifest_sha256
+    }
+
+    /// SHA-256 over the run's chain, which stands for all that is in it. `None` for a run that is not sealed, or that is
+    /// older than chains are (schema 1.0).
+    pub fn root(&self) -> Option<&str> {
+        let chain = self.chain.as_ref()?;
+        chain.sealed_files().map(|_| chain.tip.as_str())
+    }
+
+    /// The chain; `None` for a run that is older than chains are.
+    pub fn chain(&self) -> Option<&Chain> {
+        self.chain.as_ref()
     }
 
     /// Files within the directory that hold the rows of `pairs`, and those that hold the rows of `forks`.
@@ -153,7 +175,7 @@ impl Archive {
     }
 
     /// Hands over each file with pairs, and the forks whose rows it holds.
-    fn for_each_part<E>(&self, mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn for_each_part<E>(&self, mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>) -> Result<(), E> {
         match self.completeness {
             Completeness::Sealed => read(&self.directory.join(PAIRS.file_name()), &self.forks),
             Completeness::Unfinished => self.forks.iter().try_for_each(|fork| {
@@ -221,6 +243,18 @@ impl Archive {
         }
     }
 
+    /// The parts have sums of their own; that they are the ones that the run wrote, its chain says.
+    fn check_chain(&self) -> Result<(), ReadError> {
+        match self.chain_faults()?.into_iter().next() {
+            None => Ok(()),
+            Some(ChainFault { line, problem }) => Err(ReadError::Chain {
+                path: self.directory.join(CHAIN),
+                line,
+                problem,
+            }),
+        }
+    }
+
     fn check_forks(&self) -> Result<(), ReadError> {
         let path = self.directory.join(FORKS.file_name());
         for (row, fork) in self.forks.iter().enumerate() {
@@ -241,7 +275,7 @@ impl Archive {
 }
 
 /// Of a sealed run, every byte; of another, what was there before its first fork. The parts have sums of their own.
-fn check_sums(directory: &Path) -> Result<Completeness, ReadError> {
+fn check_sums(directory: &Path) -> Result<(Completeness, FileSums), ReadError> {
     let (sealed, announced) = (directory.join(SUMS), directory.join(ANNOUNCED));
     let (sums, names, completeness) = if sealed.is_file() {
         (sealed, sealed_names(), Completeness::Sealed)
@@ -253,8 +287,36 @@ fn check_sums(directory: &Path) -> Result<Completeness, ReadError> {
             missing: format!("{SUMS} and no {ANNOUNCED}"),
         });
     };
-    sums::name_all(&sums::check(&sums)?, &names, &sums)?;
-    Ok(completeness)
+    let checked = sums::check(&sums)?;
+    sums::name_all(&checked, &names, &sums)?;
+    Ok((completeness, checked))
+}
+
+/// The run's chain, whose seal must name the files that the sums name.
+fn chain(
+    directory: &Path,
+    minor: u32,
+    completeness: Completeness,
+    sums: &FileSums,
+) -> Result<Option<Chain>, ReadError> {
+    if minor < CHAINED_SINCE {
+        return Ok(None);
+    }
+    if completeness == Completeness::Unfinished {
+        return Chain::read_open(directory).map(Some);
+    }
+    sums::name_all(sums, &[CHAIN.to_owned()], &directory.join(SUMS))?;
+    let chain = Chain::read(directory)?;
+    let mut others = sums.clone();
+    others.remove(CHAIN);
+    if chain.sealed_files() == Some(&others) {
+        return Ok(Some(chain));
+    }
+    Err(ReadError::Chain {
+        path: directory.join(CHAIN),
+        line: chain.entries.len(),
+        problem: "its seal does not name the files that SHA256SUMS names".to_owned(),
+    })
 }
 
 fn at<T>(path: &Path, rows: Result<T, RowFault>) -> Result<T, ReadError> {

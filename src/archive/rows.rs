@@ -200,7 +200,8 @@ pub struct Setting {
 }
 
 /// When a fact was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum When {
     /// Before the first fork.
     Start,

@@ -4,11 +4,13 @@
 //! Integers are signed 64-bit, since other tools read unsigned ones badly; units stand in the names.
 //!
 //! # Versions
-//! A reader reads every archive of its own major version. A minor version adds columns that may be null.
+//! A reader reads every archive of its own major version. A minor version adds files, and columns that may be null: a
+//! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
+//! * 1.1: `chain.jsonl`.
 
 /// Version of the tables below, `major.minor`.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
 /// The major version that this program reads.
 pub const SCHEMA_MAJOR: u32 = 1;
 
@@ -55,6 +57,8 @@ pub struct Column {
     pub description: &'static str,
     /// Layout on disk.
     pub coding: Coding,
+    /// The minor version that brought it; an older file reads as null here.
+    pub since: u32,
 }
 
 /// One table, a Parquet file of the same name.
@@ -81,6 +85,7 @@ const fn text(name: &'static str, description: &'static str) -> Column {
         unit: "",
         description,
         coding: Coding::Dictionary,
+        since: 0,
     }
 }
 
@@ -92,6 +97,7 @@ const fn integer(name: &'static str, unit: &'static str, description: &'static s
         unit,
         description,
         coding: Coding::Delta,
+        since: 0,
     }
 }
 
@@ -258,6 +264,7 @@ pub(super) const FORKS: Table = Table {
             unit: "",
             description: "whether the stored model, read back at the end, equals what was seeded; null if not reached",
             coding: Coding::Plain,
+            since: 0,
         }),
     ],
 };
@@ -282,6 +289,7 @@ pub(super) const PAIRS: Table = Table {
             unit: "",
             description: "whether the subject came first in this pair",
             coding: Coding::Plain,
+            since: 0,
         },
         Column {
             name: "delta",
@@ -290,6 +298,7 @@ pub(super) const PAIRS: Table = Table {
             unit: "1/month",
             description: "the drag's growth delta",
             coding: Coding::Plain,
+            since: 0,
         },
         nullable(time(
             "subject_start_ns",

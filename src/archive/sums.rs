@@ -1,5 +1,6 @@
 //! SHA256SUMS: what `sha256sum --check` understands.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,27 +14,48 @@ pub(super) const SUMS: &str = "SHA256SUMS";
 /// Name of the file that guards what stands on disk before the first fork, until the run is sealed.
 pub(super) const ANNOUNCED: &str = "announced.sums";
 
+/// Names of files, each with its SHA-256.
+pub type FileSums = BTreeMap<String, String>;
+
 /// SHA-256 of a file, lower-case hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> io::Result<String> {
     digest::of_reader(File::open(path)?)
 }
 
-/// Lines for the named files of a directory, in the order given.
-pub(super) fn lines(directory: &Path, names: &[String]) -> io::Result<String> {
-    names
-        .iter()
-        .map(|name| Ok(format!("{}  {name}\n", sha256_of(&directory.join(name))?)))
-        .collect()
+/// Sums of the named files of a directory.
+pub(super) fn of_files(directory: &Path, names: &[String]) -> io::Result<FileSums> {
+    let sum = |name: &String| Ok((name.clone(), sha256_of(&directory.join(name))?));
+    names.iter().map(sum).collect()
 }
 
-/// Checks every file that a sums file names; gives their names.
-pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
+/// The text of a sums file, sorted by name.
+pub(super) fn lines(sums: &FileSums) -> String {
+    sums.iter().flat_map(|(name, sum)| [sum, "  ", name, "\n"]).collect()
+}
+
+/// Checks every file that a sums file names; gives what it says.
+pub(super) fn check(sums: &Path) -> Result<FileSums, ReadError> {
     let directory = sums.parent().unwrap_or(Path::new("."));
+    let expected = read(sums)?;
+    for (name, expected) in &expected {
+        let (path, shown) = (directory.join(name), shown(sums));
+        match sha256_of(&path) {
+            Ok(actual) if actual == *expected => {}
+            Ok(_) => return Err(ReadError::Changed { path, sums: shown }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path, shown)),
+            Err(source) => return Err(ReadError::Io { path, source }),
+        }
+    }
+    Ok(expected)
+}
+
+/// What a sums file says, unchecked.
+pub(super) fn read(sums: &Path) -> Result<FileSums, ReadError> {
     let text = std::fs::read_to_string(sums).map_err(|source| ReadError::Io {
         path: sums.to_owned(),
         source,
     })?;
-    let mut names = Vec::new();
+    let mut named = FileSums::new();
     if !text.is_empty() && !text.ends_with('\n') {
         // Its last line may be half of one.
         return Err(ReadError::Sums {
@@ -50,15 +72,11 @@ pub(super) fn check(sums: &Path) -> Result<Vec<String>, ReadError> {
         if expected.len() != 64 || name.is_empty() || name.contains(['/', '\\']) {
             return Err(malformed());
         }
-        let (path, shown) = (directory.join(name), shown(sums));
-        match sha256_of(&path) {
-            Ok(actual) if actual == expected => names.push(name.to_owned()),
-            Ok(_) => return Err(ReadError::Changed { path, sums: shown }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing(path, shown)),
-            Err(source) => return Err(ReadError::Io { path, source }),
+        if named.insert(name.to_owned(), expected.to_owned()).is_some() {
+            return Err(malformed());
         }
     }
-    Ok(names)
+    Ok(named)
 }
 
 /// The file's own name, for messages.
@@ -75,8 +93,8 @@ fn missing(path: PathBuf, sums: String) -> ReadError {
 }
 
 /// Holds that all these files are named.
-pub(super) fn name_all(named: &[String], expected: &[String], sums: &Path) -> Result<(), ReadError> {
-    match expected.iter().find(|name| !named.contains(name)) {
+pub(super) fn name_all(named: &FileSums, expected: &[String], sums: &Path) -> Result<(), ReadError> {
+    match expected.iter().find(|name| !named.contains_key(*name)) {
         None => Ok(()),
         Some(name) => Err(ReadError::Inventory {
             path: sums.with_file_name(name),

@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use super::chain::{CHAIN, ChainEntry, ChainWriter};
 use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
 use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
-use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting};
+use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
+use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
-use super::sums::{self, ANNOUNCED, SUMS};
+use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 
 /// Names under which a second run of the same second may still be stored.
 const NAMES_TRIED: u32 = 100;
@@ -34,6 +36,7 @@ pub struct RunWriter {
     directory: PathBuf,
     identity: FileIdentity,
     ledger: Ledger,
+    chain: ChainWriter,
     facts: Vec<FactRow>,
     parts: Vec<ForkRow>,
 }
@@ -53,6 +56,7 @@ impl RunWriter {
         durable::write(&directory.join("manifest.toml"), of.manifest_text.as_bytes())?;
         durable::sync_directory(results)?;
         Ok(Self {
+            chain: ChainWriter::new(&directory),
             directory,
             identity: FileIdentity {
                 run,
@@ -92,12 +96,30 @@ impl RunWriter {
     /// # Errors
     /// What the system says.
     pub fn announce(&mut self, settings: &[Setting], cells: &[CellRow], facts: Vec<FactRow>) -> Result<(), WriteError> {
-        self.table(&MANIFEST, Setting::frame(settings))?;
-        self.table(&CELLS, CellRow::frame(cells))?;
+        let (settings, cells) = (Setting::frame(settings), CellRow::frame(cells));
+        let manifest = ChainEntry::Manifest {
+            sha256: self.identity.manifest_sha256.clone(),
+            settings: rows_digest::of_frame(&settings),
+            cells: rows_digest::of_frame(&cells),
+        };
+        self.table(&MANIFEST, settings)?;
+        self.table(&CELLS, cells)?;
         self.facts = facts;
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
-        self.sums(ANNOUNCED, &with_manifest(&[&CELLS, &ENVIRONMENT, &MANIFEST]))?;
-        self.ledger(LedgerState::Started)
+        let registration = ChainEntry::Registration {
+            started: self.ledger(LedgerState::Started)?,
+            registered: None,
+            evidence: FileSums::new(),
+        };
+        let [program, environment] = [true, false].map(|of_build| FactRow::digest(&self.facts, When::Start, of_build));
+        self.chain.append(registration)?;
+        self.chain.append(manifest)?;
+        self.chain.append(ChainEntry::Program { facts: program })?;
+        self.chain.append(ChainEntry::Environment {
+            when: When::Start,
+            facts: environment,
+        })?;
+        self.sums(ANNOUNCED, &with_manifest(&[&CELLS, &ENVIRONMENT, &MANIFEST]))
     }
 
     /// Stores a fork, durably.
@@ -107,12 +129,18 @@ impl RunWriter {
     pub fn part(&mut self, fork: ForkRow, pairs: &[PairRow]) -> Result<(), WriteError> {
         let parts = self.directory.join("parts");
         let [pairs_name, fork_name, sums_name] = part_names(fork.position);
-        let encoded = codec::encode(&self.identity, PairRow::frame(fork.cell, fork.fork, pairs))?;
+        let (pairs, row) = (
+            PairRow::frame(fork.cell, fork.fork, pairs),
+            ForkRow::frame(std::slice::from_ref(&fork)),
+        );
+        let entry = ChainEntry::of_fork(&fork, rows_digest::of_frame(&pairs));
+        let encoded = codec::encode(&self.identity, pairs)?;
         durable::write(&parts.join(&pairs_name), &encoded)?;
-        let encoded = codec::encode(&self.identity, ForkRow::frame(std::slice::from_ref(&fork)))?;
+        let encoded = codec::encode(&self.identity, row)?;
         durable::write(&parts.join(&fork_name), &encoded)?;
-        let lines = sums::lines(&parts, &[pairs_name, fork_name]).map_err(WriteError::io(&parts))?;
-        durable::write(&parts.join(&sums_name), lines.as_bytes())?;
+        let part = sums::of_files(&parts, &[pairs_name, fork_name]).map_err(WriteError::io(&parts))?;
+        durable::write(&parts.join(&sums_name), sums::lines(&part).as_bytes())?;
+        self.chain.append(entry)?;
         self.parts.push(fork);
         Ok(())
     }
@@ -129,18 +157,39 @@ impl RunWriter {
         self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
         self.table(&FORKS, ForkRow::frame(&self.parts))?;
         self.merge_pairs()?;
-        self.sums(SUMS, &sealed_names())?;
+        self.end_chain()?;
+        let mut names = sealed_names();
+        names.push(CHAIN.to_owned());
+        self.sums(SUMS, &names)?;
         let (parts, announced) = (self.directory.join("parts"), self.directory.join(ANNOUNCED));
         fs::remove_dir_all(&parts).map_err(WriteError::io(&parts))?;
         fs::remove_file(&announced).map_err(WriteError::io(&announced))?;
-        self.ledger(LedgerState::Finished)
+        self.ledger(LedgerState::Finished).map(drop)
     }
 
-    /// Enters into the ledger where the run stands.
+    /// The last facts, and every file as it is now.
+    fn end_chain(&mut self) -> Result<(), WriteError> {
+        self.chain.append(ChainEntry::Environment {
+            when: When::End,
+            facts: FactRow::digest(&self.facts, When::End, false),
+        })?;
+        let files = sums::of_files(&self.directory, &sealed_names()).map_err(WriteError::io(&self.directory))?;
+        self.chain.append(ChainEntry::Seal {
+            forks: self.parts.len(),
+            files,
+        })
+    }
+
+    /// SHA-256 of the chain's last line: the run's root, once it is sealed.
+    pub fn root(&self) -> Option<&str> {
+        self.chain.tip()
+    }
+
+    /// Enters into the ledger where the run stands; gives the line's SHA-256.
     ///
     /// # Errors
     /// What the system says.
-    pub fn ledger(&self, state: LedgerState) -> Result<(), WriteError> {
+    pub fn ledger(&self, state: LedgerState) -> Result<String, WriteError> {
         self.ledger
             .append(&self.identity.run, &self.identity.manifest_sha256, state)
     }
@@ -153,8 +202,8 @@ impl RunWriter {
     }
 
     fn sums(&self, name: &str, files: &[String]) -> Result<(), WriteError> {
-        let lines = sums::lines(&self.directory, files).map_err(WriteError::io(&self.directory))?;
-        durable::write(&self.directory.join(name), lines.as_bytes())
+        let files = sums::of_files(&self.directory, files).map_err(WriteError::io(&self.directory))?;
+        durable::write(&self.directory.join(name), sums::lines(&files).as_bytes())
     }
 
     fn merge_pairs(&self) -> Result<(), WriteError> {

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use preview_cost::archive::{ForkStatus, PairStatus, Phase};
-use preview_cost::digest;
 use preview_cost::units::{CellIndex, ForkIndex, Nanos};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::made::{Made, by_columns, by_rows, told};
+use crate::sealing::seal_again;
 
 const FIXTURE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/schema-1.0/20261130T120000Z-synthetic-7c76d6b7"
+    "/tests/fixtures/schema-1.1/20261130T120000Z-synthetic-7c76d6b7"
 );
 const TABLES: [&str; 5] = ["cells", "environment", "forks", "manifest", "pairs"];
 const EXTREMES: [i64; 9] = [
@@ -88,29 +88,20 @@ fn bent_bytes_give_words_or_figures() {
             )
         })
         .collect();
-    fs::copy(
-        Path::new(FIXTURE).join("manifest.toml"),
-        directory.path().join("manifest.toml"),
-    )
-    .unwrap();
+    for name in ["manifest.toml", "chain.jsonl"] {
+        fs::copy(Path::new(FIXTURE).join(name), directory.path().join(name)).unwrap();
+    }
     for (path, whole) in &files {
         fs::write(path, whole).unwrap();
     }
     try_cases(2_000, |random| {
         let (path, whole) = &files[below(random, files.len())];
         fs::write(path, bent(whole, random)).unwrap();
-        seal(directory.path());
+        seal_again(directory.path());
         let gave_figures = read(directory.path());
         fs::write(path, whole).unwrap();
         gave_figures
     });
-}
-
-fn seal(run: &Path) {
-    let names = TABLES.map(|table| format!("{table}.parquet"));
-    let names = names.into_iter().chain(["manifest.toml".to_owned()]);
-    let lines = names.map(|name| format!("{}  {name}\n", digest::of_bytes(fs::read(run.join(&name)).unwrap())));
-    fs::write(run.join("SHA256SUMS"), lines.collect::<String>()).unwrap();
 }
 
 /// Up to four changes, half of them in the file's own description, where a byte says most.

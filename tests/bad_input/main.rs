@@ -3,3 +3,5 @@
 mod cases;
 mod fuzz;
 mod made;
+#[path = "../sealing/mod.rs"]
+mod sealing;

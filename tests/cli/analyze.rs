@@ -54,6 +54,7 @@ fn a_run_prints_what_analyze_prints() {
         [
             "SHA256SUMS",
             "cells.parquet",
+            "chain.jsonl",
             "environment.parquet",
             "forks.parquet",
             "manifest.parquet",

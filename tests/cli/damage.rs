@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use preview_cost::digest;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use crate::remains::{analyze, copy, files_under, read};
 use crate::samples;
+use crate::sealing::seal_again;
 use crate::support::ask;
 
 const TABLES: [&str; 5] = ["cells", "environment", "forks", "manifest", "pairs"];
@@ -25,18 +25,6 @@ impl Copy {
 
     fn path(&self) -> &Path {
         self.0.path()
-    }
-
-    /// Writes the seal anew, as somebody would who wants the damage not to show.
-    fn seal_again(&self) {
-        let names = files_under(self.path()).into_iter().filter(|name| name != "SHA256SUMS");
-        let line = |name: String| {
-            format!(
-                "{}  {name}\n",
-                digest::of_bytes(fs::read(self.path().join(&name)).unwrap())
-            )
-        };
-        fs::write(self.path().join("SHA256SUMS"), names.map(line).collect::<String>()).unwrap();
     }
 
     /// Holds that `analyze` refuses it with one message that names the file.
@@ -95,7 +83,7 @@ fn a_table_of_another_run_is_found_by_its_sum_and_by_its_run() {
         let copy = Copy::new();
         fs::copy(samples::sealed(1).join(&file), copy.path().join(&file)).unwrap();
         copy.is_refused(&file);
-        copy.seal_again();
+        seal_again(copy.path());
         // Where the foreign file is the one that says which run this is, the next one is the one that disagrees.
         let named = if table == "manifest" { "cells.parquet" } else { &file };
         assert!(copy.is_refused(named).contains("belongs to run "));
@@ -106,7 +94,7 @@ fn a_table_of_another_run_is_found_by_its_sum_and_by_its_run() {
 fn a_table_in_the_place_of_another_is_found() {
     let copy = Copy::new();
     fs::copy(copy.path().join("cells.parquet"), copy.path().join("forks.parquet")).unwrap();
-    copy.seal_again();
+    seal_again(copy.path());
     assert!(
         copy.is_refused("forks.parquet")
             .contains("it holds table cells where forks is expected")
@@ -120,7 +108,7 @@ fn an_edited_manifest_is_found_by_its_sum_and_by_its_digest() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("margin_ms = 0.05", "margin_ms = 0.5")).unwrap();
     copy.is_refused("manifest.toml");
-    copy.seal_again();
+    seal_again(copy.path());
     assert!(
         copy.is_refused("manifest.toml")
             .contains("not the manifest that this run was measured under")
@@ -141,7 +129,7 @@ fn edited_sums_are_refused() {
             "cells.parquet is not named in SHA256SUMS",
         ),
         (whole.replacen(first, "nonsense", 1), "SHA256SUMS:1: "),
-        (format!("{whole}{}  ../outside\n", "0".repeat(64)), "SHA256SUMS:7: "),
+        (format!("{whole}{}  ../outside\n", "0".repeat(64)), "SHA256SUMS:8: "),
         (
             format!("{whole}{}  gone.parquet\n", "0".repeat(64)),
             "gone.parquet is missing, and is named in SHA256SUMS",
@@ -234,7 +222,7 @@ proptest! {
             }
         }
         fs::write(&path, bytes).unwrap();
-        copy.seal_again();
+        seal_again(copy.path());
         let _ = read(copy.path());
     }
 }

@@ -16,6 +16,8 @@ mod processes;
 mod remains;
 mod repeat;
 mod samples;
+#[path = "../sealing/mod.rs"]
+mod sealing;
 mod server;
 mod signals;
 mod stand_ins;

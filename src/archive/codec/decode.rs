@@ -25,9 +25,11 @@ pub(in crate::archive) struct TableReader {
     path: PathBuf,
     /// Which run the file says that it belongs to.
     pub identity: FileIdentity,
+    /// The file's schema version within the major one.
+    pub minor: u32,
     reader: SerializedFileReader<File>,
-    /// Where in the file each column of the schema is.
-    places: Vec<usize>,
+    /// Where in the file each column of the schema is; `None` for one that the file is too old for.
+    places: Vec<Option<usize>>,
     next: usize,
 }
 
@@ -52,16 +54,21 @@ impl TableReader {
         let reader = SerializedFileReader::new(file).map_err(|error| decode_error(path, &error))?;
         let metadata = reader.metadata().file_metadata();
         let identity = identity(metadata.key_value_metadata(), table, path);
+        let minor = identity.as_ref().map_or(0, |(_, minor)| *minor);
         let stored = metadata.schema_descr().columns();
         let places = table.columns.iter().map(|column| {
             let place = stored.iter().position(|stored| stored.path().string() == column.name);
-            place.ok_or_else(|| schema_error(path, format!("column {} is missing", column.name)))
+            if place.is_none() && column.since <= minor {
+                return Err(schema_error(path, format!("column {} is missing", column.name)));
+            }
+            Ok(place)
         });
         let places = places.collect::<Result<_, _>>();
         let with = |identity, places| Self {
             table,
             path: path.to_owned(),
             identity,
+            minor,
             reader,
             places,
             next: 0,
@@ -73,7 +80,7 @@ impl TableReader {
                 reads,
                 writer: with(FileIdentity::default(), places).writer(),
             }),
-            (identity, places) => Ok(with(identity?, places?)),
+            (identity, places) => Ok(with(identity?.0, places?)),
         }
     }
 
@@ -113,13 +120,25 @@ impl TableReader {
         }
         let columns = self.table.columns.iter().zip(&self.places);
         let columns = columns
-            .map(|(column, &place)| guarded(&self.path, || self.column(column, place)))
+            .map(|(column, &place)| match place {
+                Some(place) => guarded(&self.path, || self.column(column, place)),
+                None => self.unknown(column),
+            })
             .collect::<Result<_, _>>()?;
         self.next += 1;
         Ok(Some(Frame {
             table: self.table,
             columns,
         }))
+    }
+
+    /// A column of the row group that is next, in a file that is too old to have it.
+    fn unknown(&self, column: &Column) -> Result<Values, ReadError> {
+        let rows = self.first_row(self.next + 1) - self.first_row(self.next);
+        if rows > GROUP_ROWS_MAX {
+            return Err(self.oversized(rows));
+        }
+        Values::nulls(column.kind, rows).ok_or_else(|| self.foreign(column))
     }
 
     /// Row groups of the file.
@@ -177,6 +196,7 @@ impl TableReader {
             unreachable!("table {} has no column {name}", self.table.name)
         };
         let foreign = || self.foreign(column);
+        let place = place.ok_or_else(foreign)?;
         guarded(&self.path, || {
             let (reader, rows, is_optional) = self.column_reader(group, column, place)?;
             let reader = take(reader).ok_or_else(foreign)?;
@@ -201,12 +221,16 @@ impl TableReader {
         let group = self.reader.get_row_group(group).map_err(decode)?;
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| self.foreign(column))?;
         if rows > GROUP_ROWS_MAX {
-            let problem = format!("a row group of {rows} rows, where preview-cost writes at most {GROUP_ROWS}");
-            return Err(schema_error(&self.path, problem));
+            return Err(self.oversized(rows));
         }
         let is_optional = group.metadata().column(place).column_descr().max_def_level() > 0;
         let reader = group.get_column_reader(place).map_err(decode)?;
         Ok((reader, rows, is_optional))
+    }
+
+    fn oversized(&self, rows: usize) -> ReadError {
+        let problem = format!("a row group of {rows} rows, where preview-cost writes at most {GROUP_ROWS}");
+        schema_error(&self.path, problem)
     }
 
     fn foreign(&self, column: &Column) -> ReadError {
@@ -279,7 +303,8 @@ fn schema_error(path: &Path, problem: String) -> ReadError {
     }
 }
 
-fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Result<FileIdentity, ReadError> {
+/// Which run a file says that it belongs to, and its schema version within the major one.
+fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Result<(FileIdentity, u32), ReadError> {
     let lookup = |key: &str| {
         let value = metadata?.iter().find(|entry| entry.key == key)?.value.clone();
         value.filter(|value| !value.is_empty())
@@ -291,14 +316,15 @@ fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Res
         })
     };
     let version = required("schema_version")?;
-    if version.split('.').next().and_then(|major| major.parse().ok()) != Some(SCHEMA_MAJOR) {
+    let (major, minor) = version.split_once('.').unwrap_or((&version, "0"));
+    let (Ok(SCHEMA_MAJOR), Ok(minor)) = (major.parse(), minor.parse()) else {
         return Err(ReadError::Version {
             path: path.to_owned(),
             found: version,
             reads: SCHEMA_MAJOR,
             writer: None,
         });
-    }
+    };
     let named = required("table")?;
     if named != table.name {
         let problem = format!(
@@ -310,8 +336,9 @@ fn identity(metadata: Option<&Vec<KeyValue>>, table: &Table, path: &Path) -> Res
             problem,
         });
     }
-    Ok(FileIdentity {
+    let identity = FileIdentity {
         run: required("run")?,
         manifest_sha256: required("manifest_sha256")?,
-    })
+    };
+    Ok((identity, minor))
 }

@@ -10,6 +10,14 @@ pub(in crate::archive) enum Value {
     Text(Option<String>),
 }
 
+/// One value that is there, as it lies in a frame.
+pub(in crate::archive) enum Cell<'f> {
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    Text(&'f str),
+}
+
 /// Some rows of a table, as columns.
 #[derive(Debug)]
 pub(in crate::archive) struct Frame {
@@ -19,7 +27,7 @@ pub(in crate::archive) struct Frame {
 
 /// The values of a column.
 #[derive(Debug)]
-pub(super) enum Values {
+pub(in crate::archive) enum Values {
     Integer(Vec<Option<i64>>),
     Float(Vec<f64>),
     Boolean(Vec<Option<bool>>),
@@ -27,6 +35,26 @@ pub(super) enum Values {
 }
 
 impl Values {
+    /// So many nulls. A float is never null, so that a column of floats can't be made up.
+    pub(super) fn nulls(kind: Kind, rows: usize) -> Option<Self> {
+        match kind {
+            Kind::Integer => Some(Self::Integer(vec![None; rows])),
+            Kind::Float => None,
+            Kind::Boolean => Some(Self::Boolean(vec![None; rows])),
+            Kind::Text => Some(Self::Text(vec![None; rows])),
+        }
+    }
+
+    /// The value of a row; `None` for a null.
+    pub fn cell(&self, row: usize) -> Option<Cell<'_>> {
+        match self {
+            Self::Integer(values) => values[row].map(Cell::Integer),
+            Self::Float(values) => Some(Cell::Float(values[row])),
+            Self::Boolean(values) => values[row].map(Cell::Boolean),
+            Self::Text(values) => values[row].as_deref().map(Cell::Text),
+        }
+    }
+
     pub(super) fn has_null(&self) -> bool {
         match self {
             Self::Integer(values) => values.iter().any(Option::is_none),
@@ -77,6 +105,14 @@ impl Frame {
             Values::Boolean(values) => values.len(),
             Values::Text(values) => values.len(),
         }
+    }
+
+    /// The columns with their names, in the order of the names.
+    pub fn by_name(&self) -> Vec<(&'static str, &Values)> {
+        let named = self.table.columns.iter().map(|column| column.name).zip(&self.columns);
+        let mut named: Vec<_> = named.collect();
+        named.sort_unstable_by_key(|(name, _)| *name);
+        named
     }
 
     fn place(&self, name: &str) -> usize {

@@ -15,7 +15,7 @@ mod frame;
 pub(super) use columns::Sparse;
 pub(super) use decode::TableReader;
 pub(super) use encode::{TableWriter, encode};
-pub(super) use frame::{Frame, Value};
+pub(super) use frame::{Cell, Frame, Value};
 
 /// Which run a file belongs to; stands in the metadata of each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +37,7 @@ mod tests {
             unit: "",
             description: "made up",
             coding,
+            since: 0,
         }
     }
 
@@ -64,6 +65,17 @@ mod tests {
     static MORE: Table = Table {
         name: "made-up",
         columns: &[column("absent", Kind::Integer, Coding::Delta, true)],
+    };
+    /// A column that files of today do not have yet.
+    static LATER: Table = Table {
+        name: "made-up",
+        columns: &[
+            column("word", Kind::Text, Coding::Dictionary, true),
+            Column {
+                since: u32::MAX,
+                ..column("later", Kind::Integer, Coding::Delta, true)
+            },
+        ],
     };
     /// More than a row group.
     const ROWS: i64 = 140_000;
@@ -136,6 +148,15 @@ mod tests {
         }
         let refused = TableReader::open(&MORE, file.path()).err().unwrap().to_string();
         assert!(refused.contains("column absent is missing"), "{refused}");
+    }
+
+    #[test]
+    fn a_column_that_a_file_is_too_old_for_reads_as_null() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), encode(&identity(), frame(0..10)).unwrap()).unwrap();
+        let read = TableReader::open(&LATER, file.path()).unwrap().all().unwrap();
+        assert_eq!(read.integers("later"), [None; 10]);
+        assert_eq!(read.texts("word"), frame(0..10).texts("word"));
     }
 
     #[test]

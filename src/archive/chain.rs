@@ -1,0 +1,290 @@
+//! The integrity chain: `chain.jsonl`, a line for each thing that a run did, in order. Each line names the SHA-256 of the
+//! line before it; that of the last line is the run's **root**, which stands in the ledger and in reports and is what a
+//! release or a paper quotes.
+//!
+//! ```text
+//! registration ─► manifest ─► program ─► environment ─► fork … fork ─► environment ─► seal
+//! ```
+//!
+//! The lines name rows by the digest of what they say and, in the seal, files by the digest of their bytes. Whoever knows
+//! the root can tell whether anything below it was altered since. That the run took place at all, nobody can tell from
+//! it: an author who invents everything can chain that too.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{ReadError, WriteError};
+use super::rows::{ForkRow, When};
+use super::rows_digest;
+use super::sums::FileSums;
+use crate::digest;
+use crate::units::{CellIndex, ForkIndex};
+
+/// Name of the file.
+pub(super) const CHAIN: &str = "chain.jsonl";
+
+/// What a line of the chain is about. Digests are SHA-256, lower-case hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "kebab-case")]
+pub enum ChainEntry {
+    /// What was fixed before the run.
+    Registration {
+        /// The ledger's line of this start.
+        started: String,
+        /// The ledger's line of the registration; none where the run is exploratory.
+        registered: Option<String>,
+        /// Files that bear witness to when the manifest existed.
+        evidence: FileSums,
+    },
+    /// What was asked.
+    Manifest {
+        /// The text's bytes.
+        sha256: String,
+        /// Rows of the resolved manifest.
+        settings: String,
+        /// Rows of the cells.
+        cells: String,
+    },
+    /// Source and executable: rows of the facts about the build.
+    Program {
+        /// The rows.
+        facts: String,
+    },
+    /// Rows of the other facts.
+    Environment {
+        /// When they were read.
+        when: When,
+        /// The rows.
+        facts: String,
+    },
+    /// A fork whose part is durable.
+    Fork {
+        /// Its cell.
+        cell: CellIndex,
+        /// Its place within the cell.
+        fork: ForkIndex,
+        /// Its place within the run.
+        position: u32,
+        /// Its row of `forks`.
+        row: String,
+        /// Its rows of `pairs`.
+        pairs: String,
+    },
+    /// The end; nothing comes after it.
+    Seal {
+        /// Forks in the tables.
+        forks: usize,
+        /// Every file of the run but the chain and the sums.
+        files: FileSums,
+    },
+}
+
+impl ChainEntry {
+    /// The entry of a fork, from its row and the digest of its pairs.
+    pub(super) fn of_fork(fork: &ForkRow, pairs: String) -> Self {
+        Self::Fork {
+            cell: fork.cell,
+            fork: fork.fork,
+            position: fork.position,
+            row: rows_digest::of_frame(&ForkRow::frame(std::slice::from_ref(fork))),
+            pairs,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Link {
+    seq: usize,
+    previous: Option<String>,
+    #[serde(flatten)]
+    entry: ChainEntry,
+}
+
+/// A chain that grows.
+pub(super) struct ChainWriter {
+    path: PathBuf,
+    length: usize,
+    tip: Option<String>,
+}
+
+impl ChainWriter {
+    /// The chain of a new run.
+    pub fn new(directory: &Path) -> Self {
+        Self {
+            path: directory.join(CHAIN),
+            length: 0,
+            tip: None,
+        }
+    }
+
+    /// Adds a line, durably.
+    pub fn append(&mut self, entry: ChainEntry) -> Result<(), WriteError> {
+        let link = Link {
+            seq: self.length,
+            previous: self.tip.clone(),
+            entry,
+        };
+        let add = || {
+            let line = serde_json::to_string(&link)?;
+            let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
+            file.write_all(format!("{line}\n").as_bytes())?;
+            file.sync_all()?;
+            Ok(digest::of_bytes(line))
+        };
+        self.tip = Some(add().map_err(WriteError::io(&self.path))?);
+        self.length += 1;
+        Ok(())
+    }
+
+    /// SHA-256 of the last line.
+    pub fn tip(&self) -> Option<&str> {
+        self.tip.as_deref()
+    }
+}
+
+/// A chain whose links hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// The lines, in order.
+    pub entries: Vec<ChainEntry>,
+    /// SHA-256 of the last line; the run's root when that is the seal.
+    pub tip: String,
+}
+
+impl Chain {
+    /// Reads the chain of a sealed run and checks that each line names the one before.
+    pub(super) fn read(directory: &Path) -> Result<Self, ReadError> {
+        Self::parse(directory, false)
+    }
+
+    /// Reads the chain of a run that broke off, which may have torn its last line: that line does not count.
+    pub(super) fn read_open(directory: &Path) -> Result<Self, ReadError> {
+        Self::parse(directory, true)
+    }
+
+    fn parse(directory: &Path, may_be_torn: bool) -> Result<Self, ReadError> {
+        let path = directory.join(CHAIN);
+        let text = std::fs::read_to_string(&path).map_err(|source| ReadError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let fault = |line: usize, problem: &'static str| ReadError::Chain {
+            path: path.clone(),
+            line: line + 1,
+            problem: problem.to_owned(),
+        };
+        let whole = match text.rfind('\n') {
+            Some(end) if may_be_torn || end + 1 == text.len() => &text[..end],
+            _ => {
+                return Err(fault(
+                    text.lines().count().saturating_sub(1),
+                    "it ends in the middle of a line",
+                ));
+            }
+        };
+        let mut chain = Self {
+            entries: Vec::new(),
+            tip: String::new(),
+        };
+        for (place, line) in whole.split('\n').enumerate() {
+            let link: Link = serde_json::from_str(line).map_err(|_| fault(place, "it is not an entry of a chain"))?;
+            if link.seq != place || link.previous.as_deref().unwrap_or_default() != chain.tip {
+                return Err(fault(place, "it does not follow the line before it"));
+            }
+            if chain.sealed_files().is_some() {
+                return Err(fault(place, "it comes after the seal"));
+            }
+            chain.entries.push(link.entry);
+            chain.tip = digest::of_bytes(line);
+        }
+        Ok(chain)
+    }
+
+    /// The files that the seal names; `None` where the chain is open.
+    pub fn sealed_files(&self) -> Option<&FileSums> {
+        match self.entries.last() {
+            Some(ChainEntry::Seal { files, .. }) => Some(files),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn program(facts: &str) -> ChainEntry {
+        ChainEntry::Program {
+            facts: facts.to_owned(),
+        }
+    }
+
+    fn seal() -> ChainEntry {
+        ChainEntry::Seal {
+            forks: 0,
+            files: BTreeMap::from([("a.parquet".to_owned(), "0".to_owned())]),
+        }
+    }
+
+    fn chain(entries: &[ChainEntry]) -> (tempfile::TempDir, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut chain = ChainWriter::new(directory.path());
+        for entry in entries {
+            chain.append(entry.clone()).unwrap();
+        }
+        let text = std::fs::read_to_string(directory.path().join(CHAIN)).unwrap();
+        assert_eq!(Chain::read(directory.path()).unwrap().tip, chain.tip().unwrap());
+        (directory, text)
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let entries = [program("a"), program("b"), seal()];
+        let (directory, text) = chain(&entries);
+        let read = Chain::read(directory.path()).unwrap();
+        assert_eq!(read.entries, entries);
+        assert_eq!(read.sealed_files().unwrap().len(), 1);
+        assert_eq!(read.tip, digest::of_bytes(text.lines().last().unwrap()));
+    }
+
+    #[test]
+    fn no_line_can_be_altered_dropped_doubled_moved_or_torn() {
+        let (directory, text) = chain(&[program("a"), program("b"), program("c"), seal()]);
+        let lines: Vec<&str> = text.lines().collect();
+        let join = |places: &[usize]| {
+            places
+                .iter()
+                .flat_map(|&place| [lines[place], "\n"])
+                .collect::<String>()
+        };
+        let bent = [
+            text.replacen("\"b\"", "\"x\"", 1),
+            join(&[0, 2, 3]),
+            join(&[1, 2, 3]),
+            join(&[0, 1, 1, 2, 3]),
+            join(&[0, 2, 1, 3]),
+            text[..text.len() - 1].to_owned(),
+            text[..text.len() - 10].to_owned(),
+            String::new(),
+        ];
+        for text in bent {
+            std::fs::write(directory.path().join(CHAIN), &text).unwrap();
+            assert!(Chain::read(directory.path()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_follows_the_seal() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut chain = ChainWriter::new(directory.path());
+        chain.append(seal()).unwrap();
+        chain.append(program("late")).unwrap();
+        let refused = Chain::read(directory.path()).unwrap_err().to_string();
+        assert!(refused.contains("after the seal"), "{refused}");
+    }
+}
