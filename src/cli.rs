@@ -35,6 +35,8 @@ pub enum Command {
     Recompute(RecomputeArgs),
     /// Write a run's figures and plots as one page that opens from disk.
     Report(ReportArgs),
+    /// List the strategies: what each does, where it can be done, its round trips and writes, and what it gives up.
+    Strategies(StrategiesArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -171,6 +173,24 @@ pub struct ReportArgs {
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `strategies`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost strategies --format json")]
+pub struct StrategiesArgs {
+    /// How the list is told.
+    #[arg(long, value_enum, default_value_t = StrategiesFormat::Table)]
+    pub format: StrategiesFormat,
+}
+
+/// Formats of the list of strategies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StrategiesFormat {
+    /// For a terminal.
+    Table,
+    /// For a program.
+    Json,
 }
 
 /// Arguments of `doctor`.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, tell};
+use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, strategies, tell};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::execute(&args),
         Command::Recompute(args) => recompute::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Strategies(args) => strategies::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
         Command::Warden => return warden::main(),

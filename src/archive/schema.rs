@@ -7,7 +7,7 @@
 //! A reader reads every archive of its own major version. A minor version adds files, and columns that may be null: a
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
-//! * 1.1: `chain.jsonl`.
+//! * 1.1: `cells.schema_shape`; `chain.jsonl`.
 
 /// Version of the tables below, `major.minor`.
 pub const SCHEMA_VERSION: &str = "1.1";
@@ -166,7 +166,11 @@ pub(super) const CELLS: Table = Table {
         nullable(integer(
             "round_trips",
             "",
-            "round trips that the subject takes beyond the baseline; null in process",
+            "round trips that the subject takes beyond the baseline; null in process, or where it depends",
+        )),
+        nullable(text(
+            "schema_shape",
+            "how the model's table is laid out; null where the manifest asks for the study's alone",
         )),
     ],
 };

@@ -10,6 +10,7 @@ mod progress;
 pub mod recompute;
 pub mod report;
 pub mod run;
+pub mod strategies;
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -19,6 +19,7 @@ pub use fault::{Fault, Faults};
 use crate::digest;
 use crate::strategy::{Ground, StrategyName};
 use crate::units::{Nanos, Seed};
+use crate::workload::Shape;
 
 /// A checked experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -231,11 +232,13 @@ impl Synchronous {
     }
 }
 
-/// The grid: every number of plans with every subject is a cell.
+/// The grid: every number of plans with every schema and every subject is a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Sizes of the model, ascending, each once.
     pub plans: Vec<u32>,
+    /// Shapes of the model's table, in the manifest's order, each once.
+    pub schemas: Vec<Shape>,
     /// The strategies that are priced.
     pub subjects: Vec<StrategyName>,
     /// The strategy that they are priced against.

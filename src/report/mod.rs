@@ -19,6 +19,7 @@ pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
+mod strategies;
 
 pub use comparison::comparison;
 pub use error::ReportError;
@@ -34,6 +35,7 @@ pub use plot::{Gallery, Plot, galleries};
 pub use run::tables;
 pub use side_by_side::side_by_side;
 pub use splice::{Directive, SpliceError, directives, splice};
+pub use strategies::{Listed, strategies};
 
 /// A dialect of tables for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

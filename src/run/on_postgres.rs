@@ -13,7 +13,7 @@ use crate::workload::Workload;
 
 /// Runs the fork that `order` describes, on `target`, in `schema`.
 pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut Fork<'_>) -> Result<(), BackendError> {
-    let workload = Workload::new(order.cell.plans, order.cell.months);
+    let workload = order.cell.workload();
     let before = set_up(target, schema, &workload)?;
     let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
     let mut session = PostgresSession::connect(target, schema, &workload, timeout)?;

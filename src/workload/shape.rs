@@ -39,12 +39,4 @@ impl Shape {
             Self::KvTrigger => "kv-trigger",
         }
     }
-
-    /// Rows of the table for a model of so many plans.
-    pub fn rows(self, plans: u32) -> u64 {
-        match self {
-            Self::Wide => 1 + u64::from(plans),
-            Self::Kv | Self::KvFillfactor70 | Self::KvIndexed | Self::KvTrigger => 2 + 4 * u64::from(plans),
-        }
-    }
 }

@@ -6,8 +6,9 @@ mod values;
 use super::fault::Fault;
 use super::wire::{At, FiguresWire, GridWire, MeasureWire, Number, Reader, Wire};
 use super::{Backend, FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
-use crate::strategy::{Ground, StrategyName};
+use crate::strategy::{Engine, Ground, StrategyName};
 use crate::units::{Nanos, Seed};
+use crate::workload::Shape;
 use backend::backend;
 use values::{integer, millis, named, one_of, required, whole};
 
@@ -129,6 +130,10 @@ fn grid(wire: GridWire, ground: Option<Ground>, reader: &mut Reader<'_>) -> Chec
     }
     let plans =
         required(wire.plans, "grid.plans", wire.span.as_ref(), reader).and_then(|plans| plan_sizes(&plans, reader));
+    let schemas = match &wire.schemas {
+        Some(schemas) => shapes(schemas, ground, reader),
+        None => Some(vec![Shape::Kv]),
+    };
     let subjects = required(wire.subjects, "grid.subjects", wire.span.as_ref(), reader)
         .and_then(|subjects| strategies(&subjects, ground, reader));
     let baseline = required(wire.baseline, "grid.baseline", wire.span.as_ref(), reader)
@@ -136,6 +141,7 @@ fn grid(wire: GridWire, ground: Option<Ground>, reader: &mut Reader<'_>) -> Chec
     let control = wire.control.is_none_or(|control| control.value);
     Some(Grid {
         plans: plans?,
+        schemas: schemas?,
         subjects: subjects?,
         baseline: baseline?,
         control,
@@ -158,6 +164,28 @@ fn plan_sizes(plans: &At<Vec<At<Number>>>, reader: &mut Reader<'_>) -> Checked<V
     }
     sizes.sort_unstable();
     Some(sizes)
+}
+
+fn shapes(schemas: &At<Vec<At<String>>>, ground: Option<Ground>, reader: &mut Reader<'_>) -> Checked<Vec<Shape>> {
+    let key = "grid.schemas";
+    if schemas.value.is_empty() {
+        reader.fault(&schemas.span, key, "must name at least one shape");
+        return None;
+    }
+    let mut shapes = Vec::new();
+    for word in &schemas.value {
+        let shape = named(word, key, &Shape::ALL, Shape::as_str, reader)?;
+        if shapes.contains(&shape) {
+            reader.fault(&word.span, key, format!("names {} twice", shape.as_str()));
+            return None;
+        }
+        if shape == Shape::KvFillfactor70 && ground.is_some_and(|ground| ground.engine() == Engine::Sqlite) {
+            reader.fault(&word.span, key, "is kv-fillfactor70, and sqlite has no fill factor");
+            return None;
+        }
+        shapes.push(shape);
+    }
+    Some(shapes)
 }
 
 fn strategies(
@@ -241,15 +269,15 @@ fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> C
 
 /// The primary figure; by default the difference of the first subject at the middle size.
 fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Checked<String> {
-    let ids: Vec<String> = (grid.plans.iter())
-        .flat_map(|&plans| grid.subjects.iter().map(move |&subject| grid.cell_id(plans, subject)))
+    let ids: Vec<String> = (grid.points())
+        .map(|(plans, shape, subject)| grid.cell_id(plans, shape, subject))
         .flat_map(|cell| PRIMARY_FIGURES.map(|figure| format!("{cell}.{figure}")))
         .collect();
     let Some(primary) = wire else {
         let middle = grid.plans[(grid.plans.len() - 1) / 2];
         return Some(format!(
             "{}.{}",
-            grid.cell_id(middle, grid.subjects[0]),
+            grid.cell_id(middle, grid.schemas[0], grid.subjects[0]),
             PRIMARY_FIGURES[0]
         ));
     };
@@ -258,20 +286,40 @@ fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Ch
 }
 
 impl Grid {
-    /// Id of a cell, e.g. `cell[plans=40]`; the subject is named where there are several.
-    pub fn cell_id(&self, plans: u32, subject: StrategyName) -> String {
-        format!("cell[{}]", self.coordinates(plans, subject))
+    /// Every size with every schema and every subject, in the order of the grid.
+    pub fn points(&self) -> impl Iterator<Item = (u32, Shape, StrategyName)> {
+        self.plans.iter().flat_map(move |&plans| {
+            (self.schemas.iter())
+                .flat_map(move |&shape| self.subjects.iter().map(move |&subject| (plans, shape, subject)))
+        })
+    }
+
+    /// Whether the manifest asks for other schemas than the study's.
+    pub fn names_schemas(&self) -> bool {
+        self.schemas != [Shape::Kv]
+    }
+
+    /// Id of a cell, e.g. `cell[plans=40]`; the subject is named where there are several, and the schema where it is
+    /// not the study's everywhere.
+    pub fn cell_id(&self, plans: u32, shape: Shape, subject: StrategyName) -> String {
+        format!("cell[{}]", self.coordinates(plans, shape, subject))
     }
 
     /// Id of a control cell, e.g. `control[plans=40]`.
-    pub fn control_id(&self, plans: u32, subject: StrategyName) -> String {
-        format!("control[{}]", self.coordinates(plans, subject))
+    pub fn control_id(&self, plans: u32, shape: Shape, subject: StrategyName) -> String {
+        format!("control[{}]", self.coordinates(plans, shape, subject))
     }
 
-    fn coordinates(&self, plans: u32, subject: StrategyName) -> String {
-        match self.subjects.as_slice() {
-            [_] => format!("plans={plans}"),
-            _ => format!("plans={plans},subject={}", subject.as_str()),
+    fn coordinates(&self, plans: u32, shape: Shape, subject: StrategyName) -> String {
+        let mut coordinates = format!("plans={plans}");
+        if self.names_schemas() {
+            coordinates.push_str(",schema=");
+            coordinates.push_str(shape.as_str());
         }
+        if self.subjects.len() > 1 {
+            coordinates.push_str(",subject=");
+            coordinates.push_str(subject.as_str());
+        }
+        coordinates
     }
 }
