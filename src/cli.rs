@@ -27,6 +27,8 @@ pub enum Command {
     Run(RunArgs),
     /// Print what would be measured, in which order and for about how long; touches nothing.
     Plan(PlanArgs),
+    /// Fix an experiment and its claims in the ledger, before anything is measured.
+    Register(RegisterArgs),
     /// Print a run's figures from its archive alone; several runs stand side by side.
     Analyze(AnalyzeArgs),
     /// Hold runs against each other: what differs around them, then cell by cell.
@@ -59,7 +61,27 @@ pub struct RunArgs {
     /// variable: in single quotes, so that no password stands in the process list.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// Measure without a registration, or beside one that has other words: every figure is then marked as exploratory.
+    #[arg(long)]
+    pub exploratory: bool,
     /// Where runs are stored.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+}
+
+/// Arguments of `register`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost register experiments/pg-local.toml\n\n\
+                        The manifest needs a table [registration] and at least one [[claims]]. Values and margins of claims \
+                        are in the unit that their figure has in JSON and CSV: ns for times.\n\
+                        Evidence of time may lie beside the manifest: FILE.ots (OpenTimestamps) or FILE.tsr (RFC 3161). That \
+                        it is about this manifest is checked; its signature or attestation is not.\n\
+                        Exit codes: 2 nothing to register or evidence of something else, 5 the ledger was altered, 7 cannot \
+                        write.")]
+pub struct RegisterArgs {
+    /// The experiment's manifest.
+    pub manifest: PathBuf,
+    /// Where the ledger lies.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
 }

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, strategies, tell};
+use preview_cost::command::{
+    CommandError, analyze, compare, doctor, plan, recompute, register, report, run, strategies, tell,
+};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -13,6 +15,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::execute(&args),
         Command::Plan(args) => plan::execute(&args),
+        Command::Register(args) => register::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),
         Command::Compare(args) => compare::execute(&args),
         Command::Recompute(args) => recompute::execute(&args),

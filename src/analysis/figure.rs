@@ -21,6 +21,15 @@ pub struct Figure {
     pub withheld: Option<String>,
     /// Whether it comes from an unfinished run.
     pub provisional: bool,
+    /// Whether its run confirms nothing, since it is not under a registration.
+    pub exploratory: bool,
+}
+
+/// What every figure of a run is marked with.
+#[derive(Clone, Copy)]
+struct Stamps {
+    provisional: bool,
+    exploratory: bool,
 }
 
 /// What is known of a figure before it has its id.
@@ -50,11 +59,14 @@ impl Told {
 
 /// Every figure of a run, cell by cell, then over the sizes.
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
-    let provisional = analysis.facts.state == State::Unfinished;
+    let stamps = Stamps {
+        provisional: analysis.facts.state == State::Unfinished,
+        exploratory: analysis.facts.standing.is_exploratory(),
+    };
     let of_cells = analysis.cells.iter().flat_map(|cell| {
         CELL_FIGURES
             .iter()
-            .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), provisional))
+            .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), stamps))
     });
     let of_scaling = analysis.scaling.iter().flat_map(|scaling| {
         let schema = scaling.schema.as_ref();
@@ -65,12 +77,12 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
         );
         SCALING_FIGURES
             .iter()
-            .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), provisional))
+            .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), stamps))
     });
     of_cells.chain(of_scaling).collect()
 }
 
-fn figure(of: &str, definition: &'static Definition, told: Told, provisional: bool) -> Figure {
+fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps) -> Figure {
     let Told {
         value,
         interval,
@@ -82,7 +94,8 @@ fn figure(of: &str, definition: &'static Definition, told: Told, provisional: bo
         value,
         interval,
         withheld,
-        provisional,
+        provisional: stamps.provisional,
+        exploratory: stamps.exploratory,
     }
 }
 
@@ -167,7 +180,7 @@ fn of_sizes(scaling: &Scaling, key: &str) -> Told {
 mod tests {
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
     use super::*;
-    use crate::archive::{CellRow, ForkRow, ForkStatus};
+    use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
     use crate::units::{CellIndex, ForkIndex, Nanos};
 
     fn evidence() -> Evidence {
@@ -212,6 +225,8 @@ mod tests {
             primary: "cell[plans=10].difference.median".to_owned(),
             forks_planned: 15,
             state: State::Finished,
+            standing: Standing::unregistered(),
+            claims: Vec::new(),
         };
         Evidence {
             facts,

@@ -10,10 +10,12 @@ use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
 use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
+use super::registered::Standing;
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
 use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
+use super::timestamp::EvidenceFile;
 
 /// Names under which a second run of the same second may still be stored.
 const NAMES_TRIED: u32 = 100;
@@ -37,6 +39,8 @@ pub struct RunWriter {
     identity: FileIdentity,
     ledger: Ledger,
     chain: ChainWriter,
+    registered: Option<String>,
+    evidence: FileSums,
     facts: Vec<FactRow>,
     parts: Vec<ForkRow>,
 }
@@ -63,6 +67,8 @@ impl RunWriter {
                 manifest_sha256: of.manifest_sha256.to_owned(),
             },
             ledger: Ledger::of(results),
+            registered: None,
+            evidence: FileSums::new(),
             facts: Vec::new(),
             parts: Vec::new(),
         })
@@ -91,6 +97,29 @@ impl RunWriter {
         self.parts.len()
     }
 
+    /// Gives a start under a registration its number. The next line of the ledger must be that of this start.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&mut self, standing: &Standing) -> Result<Standing, WriteError> {
+        if let Standing::Confirmatory(registered) = standing {
+            self.registered = Some(registered.line.clone());
+        }
+        standing.numbered(&self.ledger)
+    }
+
+    /// Keeps files that bear witness to when the manifest existed in the run's directory, durably.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep(&mut self, evidence: &[EvidenceFile]) -> Result<(), WriteError> {
+        for file in evidence {
+            durable::write(&self.directory.join(&file.name), &file.bytes)?;
+            self.evidence.insert(file.name.clone(), file.sha256.clone());
+        }
+        Ok(())
+    }
+
     /// Writes down what will be measured and on what, then enters the start into the ledger. No fork may start before.
     ///
     /// # Errors
@@ -108,8 +137,8 @@ impl RunWriter {
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
         let registration = ChainEntry::Registration {
             started: self.ledger(LedgerState::Started)?,
-            registered: None,
-            evidence: FileSums::new(),
+            registered: self.registered.clone(),
+            evidence: self.evidence.clone(),
         };
         let [program, environment] = [true, false].map(|of_build| FactRow::digest(&self.facts, When::Start, of_build));
         self.chain.append(registration)?;
@@ -158,7 +187,7 @@ impl RunWriter {
         self.table(&FORKS, ForkRow::frame(&self.parts))?;
         self.merge_pairs()?;
         self.end_chain()?;
-        let mut names = sealed_names();
+        let mut names = self.names();
         names.push(CHAIN.to_owned());
         self.sums(SUMS, &names)?;
         let (parts, announced) = (self.directory.join("parts"), self.directory.join(ANNOUNCED));
@@ -173,11 +202,19 @@ impl RunWriter {
             when: When::End,
             facts: FactRow::digest(&self.facts, When::End, false),
         })?;
-        let files = sums::of_files(&self.directory, &sealed_names()).map_err(WriteError::io(&self.directory))?;
+        let files = sums::of_files(&self.directory, &self.names()).map_err(WriteError::io(&self.directory))?;
         self.chain.append(ChainEntry::Seal {
             forks: self.parts.len(),
             files,
         })
+    }
+
+    /// Every file of the run but the chain and the sums.
+    fn names(&self) -> Vec<String> {
+        sealed_names()
+            .into_iter()
+            .chain(self.evidence.keys().cloned())
+            .collect()
     }
 
     /// SHA-256 of the chain's last line: the run's root, once it is sealed.
@@ -190,8 +227,9 @@ impl RunWriter {
     /// # Errors
     /// What the system says.
     pub fn ledger(&self, state: LedgerState) -> Result<String, WriteError> {
+        let root = self.root().filter(|_| state == LedgerState::Finished);
         self.ledger
-            .append(&self.identity.run, &self.identity.manifest_sha256, state)
+            .append(&self.identity.run, &self.identity.manifest_sha256, state, root)
     }
 
     fn table(&self, table: &'static Table, frame: Frame) -> Result<(), WriteError> {

@@ -4,22 +4,26 @@ use std::env;
 
 use super::progress::Progress;
 use super::{CommandError, load, print, tell};
+use crate::archive::{Ledger, Standing, evidence_beside};
 use crate::cli::RunArgs;
 use crate::exit::Exit;
 use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
 use crate::plan::Plan;
 use crate::report::{self, Dialect};
-use crate::run::{Interrupt, Summary, Supervisor};
+use crate::run::{self, Interrupt, Summary, Supervisor, Wish};
 
 /// Measures an experiment and prints its figures.
 ///
 /// # Errors
 /// What is wrong with the manifest, the backend or the run.
 pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
-    let manifest = at_url(Manifest::read(&args.manifest)?, args)?;
+    let read = Manifest::read(&args.manifest)?;
+    let manifest = at_url(read.clone(), args)?;
     let plan = Plan::of(&manifest)?;
+    let evidence = evidence_beside(&args.manifest, &manifest.source.sha256)?;
+    let standing = standing_of(&manifest, other_server(&read, args), args)?;
     let exe = env::current_exe().map_err(CommandError::Executable)?;
-    let supervisor = Supervisor::new(&manifest, &plan, &exe);
+    let supervisor = Supervisor::new(&manifest, &plan, &exe).under(standing, evidence);
     on_signals(supervisor.interrupt())?;
     let pairs = u64::from(manifest.measure.warmup) + u64::from(manifest.measure.previews);
     let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
@@ -28,6 +32,37 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
     let analysis = load::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
     Ok(exit_of(&summary))
+}
+
+/// How the run stands to what was registered; what is exploratory is said before anything is measured.
+fn standing_of(manifest: &Manifest, other_server: bool, args: &RunArgs) -> Result<Standing, CommandError> {
+    let history = Ledger::of(&args.results).read()?;
+    let wish = Wish {
+        manifest: &args.manifest,
+        results: &args.results,
+        exploratory: args.exploratory,
+        other_server,
+    };
+    let standing = run::standing(manifest, &history, wish)?;
+    if let Standing::Exploratory { reason } = &standing {
+        tell(format_args!(
+            "exploratory: {reason}, so this run confirms no claim; claims are fixed before a run with: preview-cost register {}",
+            args.manifest.display()
+        ));
+    }
+    Ok(standing)
+}
+
+/// Whether `--url` puts a server in the place of one that the manifest provides in another way.
+fn other_server(read: &Manifest, args: &RunArgs) -> bool {
+    let is_at_url = matches!(
+        read.backend,
+        Backend::Postgres {
+            server: Server::Url(_),
+            ..
+        }
+    );
+    args.url.is_some() && !is_at_url
 }
 
 /// The manifest with its server replaced by the one of `--url`.

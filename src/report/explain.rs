@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::claims;
 use super::format::figure_text;
 use super::recompute::{NOT_IN_SQL, Sources, query};
 use crate::analysis::{Analysis, Figure, Interval, State, figures};
@@ -52,6 +53,18 @@ pub fn explain(analysis: &Analysis, sources: &Sources, id: &str) -> Result<Strin
             "no"
         },
     );
+    line(
+        "exploratory",
+        if figure.exploratory {
+            claims::standing(analysis)
+        } else {
+            format!("no. {}", claims::standing(analysis))
+        }
+        .as_str(),
+    );
+    for claim in claims::about(analysis, id) {
+        line("claim", &claim);
+    }
     let _ = write!(text, "\n{}", asked(&figure, sources));
     Ok(text)
 }

@@ -3,6 +3,7 @@
 //! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
 //! every figure with its id, unit and estimator, unrounded.
 
+mod claims;
 mod comparison;
 mod error;
 mod explain;
@@ -21,6 +22,7 @@ mod side_by_side;
 mod splice;
 mod strategies;
 
+pub use claims::{Starts, claim};
 pub use comparison::comparison;
 pub use error::ReportError;
 pub use explain::{explain, figure};

@@ -8,6 +8,7 @@ use super::checking::{self, Checking};
 use super::surroundings;
 use crate::analysis::{Analysis, State, Warning};
 use crate::archive::{FactRow, Setting};
+use crate::report::claims::{self, Starts};
 use crate::report::error::ReportError;
 use crate::report::plot::{Gallery, style_sheet};
 use crate::report::run;
@@ -32,6 +33,8 @@ pub struct Told<'a> {
     pub manifest: &'a str,
     /// SHA-256 of `SHA256SUMS`; `None` where the run is not sealed.
     pub seal: Option<&'a str>,
+    /// The other starts under its registration; `None` where it has none, or no ledger lies beside it.
+    pub starts: Option<&'a Starts>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +48,12 @@ struct Page<'a> {
     measured: String,
     started: Option<&'a str>,
     is_finished: bool,
+    standing: String,
+    is_exploratory: bool,
+    starts: Option<String>,
+    claims: Option<String>,
+    claim_notes: Vec<String>,
+    registration: Vec<(&'a str, &'a str)>,
     urgent: Vec<Finding<'a>>,
     findings: Vec<Finding<'a>>,
     differences: String,
@@ -106,6 +115,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         changed,
         manifest,
         seal,
+        starts,
     } = *told;
     let (urgent, findings): (Vec<&Warning>, Vec<&Warning>) = analysis
         .warnings
@@ -121,6 +131,15 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         measured: run::measured(analysis),
         started: setting(settings, "run", "started"),
         is_finished: analysis.facts.state == State::Finished,
+        standing: claims::standing(analysis),
+        is_exploratory: analysis.facts.standing.is_exploratory(),
+        starts: starts.map(claims::starts),
+        claims: claims::grid(analysis).map(|grid| grid.html()),
+        claim_notes: claims::notes(analysis).iter().map(|note| bound(note)).collect(),
+        registration: (settings.iter())
+            .filter(|setting| setting.section == "registration")
+            .map(|setting| (setting.key.as_str(), setting.value.as_str()))
+            .collect(),
         urgent: urgent.into_iter().map(finding).collect(),
         findings: findings.into_iter().map(finding).collect(),
         differences: run::difference_grid(analysis).html(),
