@@ -192,13 +192,11 @@ impl<'a> InputsReader<'a> {
                 .zip(own)
                 .map(|(plan, own)| plan_base(plan) + own)
         };
-        match place.filter(|place| *place < self.values.len()) {
-            Some(place) => self.put(place, value),
-            None => {
-                let column = COLUMNS.get(column).copied().unwrap_or("?");
-                Err(ReadError::Foreign(format!("{column} of plan {plan}")))
-            }
-        }
+        let Some(place) = place.filter(|place| *place < self.values.len()) else {
+            let column = COLUMNS.get(column).copied().unwrap_or("?");
+            return Err(ReadError::Foreign(format!("{column} of plan {plan}")));
+        };
+        self.put(place, value)
     }
 
     fn put(&mut self, place: usize, value: f64) -> Result<(), ReadError> {

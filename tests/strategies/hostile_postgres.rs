@@ -128,14 +128,23 @@ fn on_hostile_schemas_postgres_strategies_do_what_their_facts_say() {
                     assert!(error.contains(message), "{what}: {name}: {error}");
                 }
                 (Then::Fail(..), found) => {
-                    assert!(found.expect(name.as_str()).same_bits(&copy), "{what}: {name}");
+                    assert!(
+                        found
+                            .unwrap_or_else(|error| panic!("{what}: {name}: {error}"))
+                            .same_bits(&copy),
+                        "{what}: {name}"
+                    );
                 }
                 (Then::Alone(honour), found) => {
-                    let same = found.expect(name.as_str()).same_bits(rollback.as_ref().unwrap());
+                    let same = found
+                        .unwrap_or_else(|error| panic!("{what}: {name}: {error}"))
+                        .same_bits(rollback.as_ref().unwrap());
                     assert_eq!(same, honours(honour), "{what}: {name}");
                 }
                 (Then::AllAndTheSequenceMoves, found) => {
-                    let same = found.expect(name.as_str()).same_bits(rollback.as_ref().unwrap());
+                    let same = found
+                        .unwrap_or_else(|error| panic!("{what}: {name}: {error}"))
+                        .same_bits(rollback.as_ref().unwrap());
                     assert!(same, "{what}: {name}");
                     assert_eq!(moved(), honours(&Honour::Triggers), "{what}: {name}");
                 }

@@ -131,7 +131,7 @@ impl<'s> Flight<'s> {
                     }
                 }
                 Param::Float8Array(values) => {
-                    array(out, ParamType::Float8, values, 8, |out, value| out.put_f64(*value))
+                    array(out, ParamType::Float8, values, 8, |out, value| out.put_f64(*value));
                 }
                 Param::Null => return Ok(IsNull::Yes),
             }
