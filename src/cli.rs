@@ -39,6 +39,8 @@ pub enum Command {
     Report(ReportArgs),
     /// List the strategies: what each does, where it can be done, its round trips and writes, and what it gives up.
     Strategies(StrategiesArgs),
+    /// Say what killed runs have left on servers and disks, and remove it when asked to.
+    Clean(CleanArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -195,6 +197,25 @@ pub struct ReportArgs {
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  preview-cost clean\n  preview-cost clean --yes --url '${DATABASE_URL}'\n\n\
+                        Only what a run has noted before it made it is ever removed."
+)]
+pub struct CleanArgs {
+    /// Where runs are stored.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// The server that the runs were made on, where their manifests do not name it. `${NAME}` stands for an environment
+    /// variable.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Remove it; without this, it is only listed.
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// Arguments of `strategies`.

@@ -7,10 +7,11 @@
 //! A reader reads every archive of its own major version. A minor version adds files, and columns that may be null: a
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
-//! * 1.1: `cells.schema_shape`; `chain.jsonl`.
+//! * 1.1: `chain.jsonl`.
+//! * 1.2: `cells.schema_shape`.
 
 /// Version of the tables below, `major.minor`.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 /// The major version that this program reads.
 pub const SCHEMA_MAJOR: u32 = 1;
 
@@ -168,10 +169,13 @@ pub(super) const CELLS: Table = Table {
             "",
             "round trips that the subject takes beyond the baseline; null in process, or where it depends",
         )),
-        nullable(text(
-            "schema_shape",
-            "how the model's table is laid out; null where the manifest asks for the study's alone",
-        )),
+        Column {
+            since: 2,
+            ..nullable(text(
+                "schema_shape",
+                "how the model's table is laid out; null where the manifest asks for the study's alone",
+            ))
+        },
     ],
 };
 

@@ -3,11 +3,14 @@
 //! A session offers what its engine offers, statement by statement: a strategy, not the session, decides in how many
 //! flights a preview leaves. Set-up, counters and checks go another way (`postgres::control`), never in a timed window.
 
+pub mod creations;
 pub mod postgres;
 pub mod provision;
 pub mod sqlite;
 
 use thiserror::Error;
+
+pub use creations::Creations;
 
 use crate::workload::ReadError;
 

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::report::{InlineError, ReportError, SpliceError};
-use crate::run::{ForkFailure, RegistrationError, RunError, StandError};
+use crate::run::{CleanError, ForkFailure, RegistrationError, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -49,6 +49,9 @@ pub enum CommandError {
     /// The run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What a killed run has left.
+    #[error(transparent)]
+    Clean(#[from] CleanError),
     /// An archive.
     #[error(transparent)]
     Archive(#[from] ReadError),
@@ -167,6 +170,7 @@ impl CommandError {
             | Self::Stale { .. }
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Ledger(error) => of_write(error),
+            Self::Clean(error) => of_clean(error),
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
             Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {
@@ -178,7 +182,7 @@ impl CommandError {
 
 fn of_run(error: &RunError) -> Exit {
     match error {
-        RunError::Stand(StandError::Scratch { .. }) => Exit::Write,
+        RunError::Stand(StandError::Scratch { .. } | StandError::Noted { .. }) => Exit::Write,
         RunError::Stand(_) => Exit::Backend,
         RunError::InterruptedEarly
         | RunError::CutShort {
@@ -191,6 +195,15 @@ fn of_run(error: &RunError) -> Exit {
             ..
         } => of_write(error),
         RunError::CutShort { .. } => Exit::CutShort,
+    }
+}
+
+fn of_clean(error: &CleanError) -> Exit {
+    match error {
+        CleanError::Manifest(_) | CleanError::NoServer { .. } => Exit::Usage,
+        CleanError::Stand(_) | CleanError::Server(_) => Exit::Backend,
+        CleanError::Kept { .. } => Exit::Write,
+        CleanError::Unreadable { .. } => Exit::Other,
     }
 }
 

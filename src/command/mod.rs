@@ -1,6 +1,7 @@
 //! The subcommands, one file each, reading as their pipeline.
 
 pub mod analyze;
+pub mod clean;
 pub mod compare;
 pub mod doctor;
 mod error;

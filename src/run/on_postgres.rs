@@ -2,21 +2,29 @@
 //!
 //! The control connection that makes the table and reads the server's counters is closed while pairs are measured.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::ForkOrder;
 use super::worker::{Conditions, Fork, Stage};
-use crate::backend::BackendError;
 use crate::backend::postgres::{Control, PostgresSession, TableState, Target};
+use crate::backend::{BackendError, Creations};
 use crate::strategy;
 use crate::workload::Workload;
 
 /// Runs the fork that `order` describes, on `target`, in `schema`.
-pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut Fork<'_>) -> Result<(), BackendError> {
+pub(super) fn run(
+    order: &ForkOrder,
+    target: &Target,
+    schema: &str,
+    creations: &Path,
+    fork: &mut Fork<'_>,
+) -> Result<(), BackendError> {
     let workload = order.cell.workload();
     let before = set_up(target, schema, &workload)?;
     let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
-    let mut session = PostgresSession::connect(target, schema, &workload, timeout)?;
+    let session = PostgresSession::connect(target, schema, &workload, timeout)?;
+    let mut session = session.noting(Creations::at(creations));
     let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_postgres(order.cell.baseline, &mut session, &workload)?;
     fork.measure(&workload, &mut session, subject, baseline);

@@ -19,6 +19,7 @@ mod rollback_serial;
 mod rollback_set;
 mod savepoint;
 mod sqlite_clone;
+mod template;
 mod undo_function;
 
 use thiserror::Error;

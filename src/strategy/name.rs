@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{Facts, Ground};
 use super::{
     Engine, copy, copy_fresh, overlay_temp, reenact, rollback, rollback_driver, rollback_one_message,
-    rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, undo_function,
+    rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template, undo_function,
 };
 
 /// Names, words and facts in step.
@@ -51,6 +51,8 @@ strategies! {
     OverlayTemp, "overlay-temp", overlay_temp::FACTS;
     Copy, "copy", copy::FACTS;
     CopyFresh, "copy-fresh", copy_fresh::FACTS;
+    Template, "template", template::WAL_LOG;
+    TemplateFileCopy, "template-file-copy", template::FILE_COPY;
     Backup, "backup", sqlite_clone::BACKUP;
     Deserialize, "deserialize", sqlite_clone::DESERIALIZE;
     FileClone, "file-clone", sqlite_clone::FILE_CLONE;

@@ -3,10 +3,11 @@
 use super::sqlite_clone::Means;
 use super::{
     Engine, Strategy, StrategyName, copy, copy_fresh, overlay_temp, reenact, rollback, rollback_driver,
-    rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, undo_function,
+    rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template,
+    undo_function,
 };
 use crate::backend::BackendError;
-use crate::backend::postgres::PostgresSession;
+use crate::backend::postgres::{CloneBy, PostgresSession};
 use crate::backend::sqlite::SqliteSession;
 use crate::workload::Workload;
 
@@ -57,6 +58,8 @@ pub fn on_postgres(
         StrategyName::OverlayTemp => Box::new(overlay_temp::OnPostgres::open(session, workload)?),
         StrategyName::Copy => Box::new(copy::Copy::open(workload, session.read_model(workload)?)),
         StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
+        StrategyName::Template => Box::new(template::OnPostgres::open(session, workload, CloneBy::WalLog)?),
+        StrategyName::TemplateFileCopy => Box::new(template::OnPostgres::open(session, workload, CloneBy::FileCopy)?),
         _ => return Err(unable(name, Engine::Postgres)),
     })
 }

@@ -11,6 +11,7 @@ mod error;
 mod session;
 mod table;
 pub mod target;
+mod template;
 pub mod tls;
 pub mod wire;
 
@@ -20,4 +21,5 @@ pub use error::{PgError, ServerError};
 pub use session::{PostgresSession, Updates, land_model};
 pub use table::ModelTable;
 pub use target::{Secret, Surroundings, Target, TargetError};
+pub use template::{CloneBy, Template};
 pub use wire::{Flight, Landing, Param, ParamType, Statement};

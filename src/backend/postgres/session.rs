@@ -6,8 +6,8 @@ use super::PgError;
 use super::driver::Driver;
 use super::table::ModelTable;
 use super::target::Target;
-use super::wire::{Flight, Landing, Param, ParamType, Statement, WireSession};
-use crate::backend::BackendError;
+use super::wire::{Flight, Landing, Param, ParamType, Row, Statement, WireSession};
+use crate::backend::{BackendError, Creations};
 use crate::workload::{Inputs, Override, Shape, Workload};
 
 /// One measured connection, bound to the model's table in the run's schema.
@@ -17,6 +17,7 @@ pub struct PostgresSession {
     target: Target,
     schema: String,
     deadline: Duration,
+    creations: Option<Creations>,
     table: ModelTable,
     select: Statement,
 }
@@ -35,9 +36,47 @@ impl PostgresSession {
             target: target.clone(),
             schema: schema.to_owned(),
             deadline,
+            creations: None,
             table,
             select,
         })
+    }
+
+    /// Notes with the run whatever is made beyond the run's schema.
+    #[must_use]
+    pub fn noting(self, creations: Creations) -> Self {
+        Self {
+            creations: Some(creations),
+            ..self
+        }
+    }
+
+    pub(super) fn creations(&self) -> Option<&Creations> {
+        self.creations.as_ref()
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    pub(super) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// The server's major version; 0 where it does not say.
+    pub(super) fn server_major(&self) -> u32 {
+        self.wire.server_major().unwrap_or_default()
+    }
+
+    pub(super) fn simple_rows<F>(&mut self, sql: &str, on_row: F) -> Result<Landing, PgError>
+    where
+        F: FnMut(Row<'_>) -> Result<(), PgError>,
+    {
+        self.wire.simple_rows(sql, on_row)
     }
 
     /// A further connection of the same kind, for a strategy that must keep a transaction open beside the pairs.

@@ -93,6 +93,12 @@ impl Control {
         Ok(())
     }
 
+    /// Ends the session and waits until the client has said goodbye.
+    pub fn close(self) {
+        // A connection that is gone is as good as closed.
+        let _ = self.client.close();
+    }
+
     /// Runs statements without parameters, and drops their rows.
     fn run(&mut self, sql: &str) -> Result<(), PgError> {
         self.client.batch_execute(sql).map_err(|error| command_error(&error))

@@ -197,16 +197,25 @@ impl WireSession {
     ///
     /// As [`simple`](Self::simple).
     pub fn flush_statistics(&mut self) -> Result<(), PgError> {
-        let major = self.parameter("server_version").and_then(|version| {
-            version
-                .split(|c: char| !c.is_ascii_digit())
-                .next()
-                .and_then(|major| major.parse::<u32>().ok())
-        });
-        if major.is_some_and(|major| major >= 15) {
+        if self.server_major().is_some_and(|major| major >= 15) {
             self.simple("SELECT pg_catalog.pg_stat_force_next_flush()")?;
         }
         Ok(())
+    }
+
+    /// The server's major version, as it reported it.
+    pub fn server_major(&self) -> Option<u32> {
+        let version = self.parameter("server_version")?;
+        version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    }
+
+    /// Ends the session and waits until the server has ended its side, so that nothing of it is left there.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Timeout`].
+    pub fn leave(mut self) -> Result<(), PgError> {
+        self.link.leave()
     }
 
     /// A parameter that the server has reported, e.g. `server_version`.
