@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     after_help = "Examples:\n  preview-cost run experiments/sqlite-memory.toml\n  preview-cost analyze results/<run>\n\n\
                   Exit codes: 0 all went well, 2 wrong command line or manifest, 3 no backend, 4 run cut short,\n\
                   5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 8 warnings under --strict,\n\
+                  9 to 12 what verify found (see its help),\n\
                   130 interrupted, 1 other."
 )]
 pub struct Cli {
@@ -41,6 +42,8 @@ pub enum Command {
     Strategies(StrategiesArgs),
     /// Say what killed runs have left on servers and disks, and remove it when asked to.
     Clean(CleanArgs),
+    /// Hold runs against themselves and the ledger: every byte, link, row, answer, median and claim.
+    Verify(VerifyArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -230,6 +233,35 @@ pub struct StrategiesArgs {
 /// Formats of the list of strategies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StrategiesFormat {
+    /// For a terminal.
+    Table,
+    /// For a program.
+    Json,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost verify results/<run>\n  \
+                        preview-cost verify results/<run> --against README.md\n  \
+                        preview-cost verify downloads/\n\n\
+                        Needs no network and writes nothing into the run. A directory with the files of several runs, as `pack`\n\
+                        lays them out, is verified run by run.\n\n\
+                        Exit codes: 0 all holds, 9 a claim fails, 10 altered, 11 incomplete, 12 it can't be told.")]
+pub struct VerifyArgs {
+    /// Directories of runs.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Hold the tables and numbers of this file against the archives that it names, too.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// How the findings are told.
+    #[arg(long, value_enum, default_value_t = VerifyFormat::Table)]
+    pub format: VerifyFormat,
+}
+
+/// Formats of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VerifyFormat {
     /// For a terminal.
     Table,
     /// For a program.

@@ -35,6 +35,7 @@ pub mod run;
 // What is kept, what follows from it, and how it is told.
 pub mod archive;
 pub mod analysis;
+pub mod verification;
 pub mod report;
 
 // The edge.

@@ -6,7 +6,7 @@ use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
 use preview_cost::command::{
-    CommandError, analyze, clean, compare, doctor, plan, recompute, register, report, run, strategies, tell,
+    CommandError, analyze, clean, compare, doctor, plan, recompute, register, report, run, strategies, tell, verify,
 };
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::execute(&args),
         Command::Strategies(args) => strategies::execute(&args),
         Command::Clean(args) => clean::execute(&args),
+        Command::Verify(args) => verify::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
         Command::Warden => return warden::main(),

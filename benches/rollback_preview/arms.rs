@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use preview_cost::backend::postgres::wire::WireSession;
-use preview_cost::backend::postgres::{Param, ParamType, PostgresSession, Statement, Target};
+use preview_cost::backend::postgres::{Param, ParamType, PostgresSession, Statement, Target, Updates};
 use preview_cost::strategy::{self, StrategyName};
 use preview_cost::workload::{Inputs, Overrides, Workload, delta_of};
 

@@ -136,7 +136,7 @@ impl Ledger {
     pub fn read(&self) -> Result<History, ReadError> {
         match std::fs::read_to_string(&self.path) {
             Ok(text) => Ok(History::of(&text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(History::default()),
+            Err(error) if is_absent(&error) => Ok(History::default()),
             Err(source) => Err(ReadError::Io {
                 path: self.path.clone(),
                 source,
@@ -144,8 +144,8 @@ impl Ledger {
         }
     }
 
-    /// Adds a line about a run, durably, and gives its SHA-256; `root` is that of a sealed run. Two runs at once take turns. A start of which [`Self::begin`] was not told is an
-    /// exploratory one.
+    /// Adds a line about a run, durably, and gives its SHA-256; `root` is that of a sealed run. Two runs at once take
+    /// turns. A start of which [`Self::begin`] was not told is an exploratory one.
     ///
     /// # Errors
     /// What the system says.
@@ -232,6 +232,10 @@ impl Ledger {
         file.lock()?;
         Ok(file)
     }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn text_of(file: &mut File) -> io::Result<String> {

@@ -43,7 +43,7 @@ pub use read::{Archive, Completeness};
 pub use registered::{ClaimFault, Registered, Standing, claims_of, claims_rows, registration_rows};
 pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
-pub use sums::FileSums;
+pub use sums::{FileSums, Inventory, inventory};
 pub use times::{ForkTimes, Times};
 pub use timestamp::{EvidenceFile, Stamp, TimestampError, evidence_beside};
 pub use write::{RunIdentity, RunWriter};

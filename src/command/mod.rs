@@ -13,6 +13,7 @@ pub mod register;
 pub mod report;
 pub mod run;
 pub mod strategies;
+pub mod verify;
 
 use std::fmt::Display;
 use std::io::{self, Write};

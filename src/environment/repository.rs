@@ -65,7 +65,14 @@ mod tests {
         let file = directory.path().join("m.toml");
         std::fs::write(&file, "a = 1\n").unwrap();
         assert_eq!(Committed::of(&file, b"a = 1\n"), Committed::default());
-        let who = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let who = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        ];
         git(&file, &["init", "--quiet"]).unwrap();
         git(&file, &["add", "m.toml"]).unwrap();
         git(&file, &[&who[..], &["commit", "--quiet", "--message=one"]].concat()).unwrap();

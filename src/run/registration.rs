@@ -129,3 +129,63 @@ fn registered(entry: &LedgerEntry) -> Registered {
         start: 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Ledger;
+    use crate::environment::Committed;
+
+    const TEXT: &str = r#"
+        name = "x"
+        title = "t"
+        question = "q"
+        [backend]
+        engine = "sqlite"
+        [grid]
+        plans = 1
+        subjects = "rollback"
+        baseline = "copy"
+        [measure]
+        seed = 1
+        [figures]
+        margin_ms = 1
+    "#;
+
+    fn reason(standing: Standing) -> Option<String> {
+        match standing {
+            Standing::Exploratory { reason } => Some(reason),
+            Standing::Confirmatory(_) => None,
+        }
+    }
+
+    #[test]
+    fn only_the_registered_text_on_the_registered_server_is_confirmatory() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::of(directory.path());
+        let manifest = Manifest::parse(TEXT, "x.toml").unwrap();
+        let other = Manifest::parse(&TEXT.replace("seed = 1", "seed = 2"), "x.toml").unwrap();
+        let wish = |exploratory, other_server| Wish {
+            manifest: Path::new("x.toml"),
+            results: directory.path(),
+            exploratory,
+            other_server,
+        };
+        let stands = |manifest: &Manifest, wish| standing(manifest, &ledger.read().unwrap(), wish);
+        let unregistered = reason(stands(&manifest, wish(false, true)).unwrap()).unwrap();
+        assert!(unregistered.contains("not registered"), "{unregistered}");
+        ledger
+            .register("x", &manifest.source.sha256, &Committed::default())
+            .unwrap();
+        assert_eq!(reason(stands(&manifest, wish(false, false)).unwrap()), None);
+        let elsewhere = reason(stands(&manifest, wish(false, true)).unwrap()).unwrap();
+        assert!(elsewhere.contains("--url"), "{elsewhere}");
+        let forced = reason(stands(&manifest, wish(true, false)).unwrap()).unwrap();
+        assert!(forced.contains("--exploratory"), "{forced}");
+        for other_server in [false, true] {
+            let refused = stands(&other, wish(false, other_server));
+            assert!(matches!(refused, Err(RegistrationError::OtherText(_))), "{refused:?}");
+        }
+        assert!(reason(stands(&other, wish(true, false)).unwrap()).is_some());
+    }
+}

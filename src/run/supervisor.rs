@@ -156,7 +156,6 @@ impl<'a> Supervisor<'a> {
             started,
         };
         let mut writer = RunWriter::create(results, &identity)?;
-        writer.keep(&self.evidence)?;
         let stand = match self.open(&mut writer, started, observer) {
             Ok(stand) => stand,
             Err(error) => {
@@ -177,6 +176,7 @@ impl<'a> Supervisor<'a> {
         started: DateTime<Utc>,
         observer: &mut dyn Observer,
     ) -> Result<Stand, RunError> {
+        writer.keep(&self.evidence)?;
         let mut occasion = Occasion {
             exe: &self.exe,
             directory: writer.directory(),

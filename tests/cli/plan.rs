@@ -32,10 +32,16 @@ fn every_experiment_that_is_shipped_can_be_planned() {
     names.sort();
     assert_eq!(
         names,
-        ["ladder-pg",
+        [
+            "ladder-pg",
             "ladder-sqlite",
-            "pg-local", "pg16-docker", "placebo",
-            "schemas-pg", "sqlite-file", "sqlite-memory"]
+            "pg-local",
+            "pg16-docker",
+            "placebo",
+            "schemas-pg",
+            "sqlite-file",
+            "sqlite-memory"
+        ]
     );
 }
 

@@ -277,7 +277,7 @@ fn what_is_not_registered_is_marked_as_exploratory_in_every_format() {
         .exits(0)
         .stdout;
     assert!(
-        explained.contains("Exploratory: the manifest was not registered"),
+        explained.contains("exploratory yes: the manifest was not registered"),
         "{explained}"
     );
     ask(bench.command(&["report", "--out", "page.html"]).arg(&run)).exits(0);

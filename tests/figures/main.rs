@@ -42,9 +42,11 @@ fn archives_of_schema_1_0_give_the_figures_that_they_gave() {
 }
 
 #[test]
-fn archives_of_schema_1_1_give_the_same_figures() {
+fn archives_of_later_schemas_give_the_same_figures() {
     let figures = |version| analyze(&["--format", "csv"], &fixture(version));
-    assert_eq!(figures("1.1"), figures("1.0"));
+    for version in ["1.1", "1.2"] {
+        assert_eq!(figures(version), figures("1.0"), "{version}");
+    }
 }
 
 #[test]
@@ -137,4 +139,16 @@ fn runs_are_held_against_the_first() {
         .output()
         .unwrap();
     insta::assert_snapshot!("compare", String::from_utf8(output.stdout).unwrap());
+}
+
+#[test]
+fn zz_throwaway_fixture() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = Synthetic::start(directory.path()).forks(FORKS).seal();
+    let to = Path::new("/tmp/fixture12").join(run.file_name().unwrap());
+    fs::create_dir_all(&to).unwrap();
+    for entry in fs::read_dir(&run).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
 }
