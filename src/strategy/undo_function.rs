@@ -9,7 +9,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{ModelTable, PostgresSession, Statement, land_model};
-use crate::workload::{Answer, Overrides, Shape, Workload};
+use crate::workload::{Answer, COLUMNS, Overrides, Shape, Workload};
 
 pub(super) const FACTS: Facts = Facts {
     sentence: "Call a PL/pgSQL function that writes, reads, raises and catches; roll back around it.",
@@ -37,7 +37,7 @@ impl OnPostgres {
         let parameters: Vec<String> = (1..=table.array_types().len())
             .map(|place| format!("${place}"))
             .collect();
-        let call = table.select_from(&format!("pg_temp.preview_undo({})", parameters.join(", ")));
+        let call = format!("SELECT * FROM pg_temp.preview_undo({})", parameters.join(", "));
         Ok(Self {
             workload: workload.clone(),
             begin: session.prepare("BEGIN", &[])?,
@@ -63,12 +63,25 @@ const UNDO: &str = "PC001";
 
 fn function(table: &ModelTable) -> String {
     let (name, update) = (table.name(), table.update_from(table.arrays()));
-    let (parameters, given) = match table.shape() {
-        Shape::Wide => ("int8[], text[], float8[]", "cardinality($1)"),
-        _ => ("text[], float8[]", "cardinality($1)"),
+    // The table's own row type in the signature would keep the table from being dropped while the session lives.
+    let (parameters, returned, list) = match table.shape() {
+        Shape::Wide => {
+            let returned: Vec<String> = COLUMNS.iter().map(|column| format!("its_{column} float8")).collect();
+            let list: Vec<String> = COLUMNS.iter().map(|column| format!("u.{column}")).collect();
+            (
+                "int8[], text[], float8[]",
+                format!("its_plan int8, {}", returned.join(", ")),
+                format!("u.plan, {}", list.join(", ")),
+            )
+        }
+        _ => (
+            "text[], float8[]",
+            "its_name text, its_value float8".to_owned(),
+            "u.name::text, u.field_value::float8".to_owned(),
+        ),
     };
     format!(
-        "CREATE OR REPLACE FUNCTION pg_temp.preview_undo({parameters}) RETURNS SETOF {name} LANGUAGE plpgsql AS $body$
+        "CREATE OR REPLACE FUNCTION pg_temp.preview_undo({parameters}) RETURNS TABLE ({returned}) LANGUAGE plpgsql AS $body$
 DECLARE
     kept {name}[];
     touched bigint;
@@ -76,15 +89,15 @@ BEGIN
     BEGIN
         {update};
         GET DIAGNOSTICS touched = ROW_COUNT;
-        IF touched <> {given} THEN
-            RAISE EXCEPTION 'the write touched % rows where it overrides %', touched, {given};
+        IF touched <> cardinality($1) THEN
+            RAISE EXCEPTION 'the write touched % rows where it overrides %', touched, cardinality($1);
         END IF;
         kept := ARRAY(SELECT m FROM {name} AS m);
         RAISE EXCEPTION 'undo' USING ERRCODE = '{UNDO}';
     EXCEPTION WHEN SQLSTATE '{UNDO}' THEN
         NULL;
     END;
-    RETURN QUERY SELECT * FROM unnest(kept);
+    RETURN QUERY SELECT {list} FROM unnest(kept) AS u;
 END $body$"
     )
 }

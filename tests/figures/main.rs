@@ -140,15 +140,3 @@ fn runs_are_held_against_the_first() {
         .unwrap();
     insta::assert_snapshot!("compare", String::from_utf8(output.stdout).unwrap());
 }
-
-#[test]
-fn zz_throwaway_fixture() {
-    let directory = tempfile::tempdir().unwrap();
-    let run = Synthetic::start(directory.path()).forks(FORKS).seal();
-    let to = Path::new("/tmp/fixture12").join(run.file_name().unwrap());
-    fs::create_dir_all(&to).unwrap();
-    for entry in fs::read_dir(&run).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-    }
-}
