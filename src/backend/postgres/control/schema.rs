@@ -67,8 +67,11 @@ impl Control {
         if !name.starts_with(template::PREFIX) || !name.chars().all(plain) {
             return Err(PgError::Name { name: name.to_owned() });
         }
+        // Those in it, and those that are still making it for a client that is gone.
         let sessions = format!(
-            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE datname = '{name}'"
+            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity \
+             WHERE pid <> pg_catalog.pg_backend_pid() \
+             AND (datname = '{name}' OR state = 'active' AND query LIKE 'CREATE DATABASE %{name}%')"
         );
         self.run(&sessions)?;
         self.run(&format!("DROP DATABASE IF EXISTS {name}"))
