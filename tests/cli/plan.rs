@@ -34,6 +34,7 @@ fn every_experiment_that_is_shipped_can_be_planned() {
         names,
         [
             "ladder-pg",
+            "ladder-pg-clones",
             "ladder-sqlite",
             "pg-local",
             "pg16-docker",
