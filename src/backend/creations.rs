@@ -23,6 +23,8 @@ pub enum Creation {
     Schema(String),
     /// A database on the server.
     Database(String),
+    /// A prepared data directory, in the directory for temporary files.
+    ServerDirectory(PathBuf),
     /// A directory within the run's.
     Directory(String),
 }

@@ -4,6 +4,7 @@
 //! flights a preview leaves. Set-up, counters and checks go another way (`postgres::control`), never in a timed window.
 
 pub mod creations;
+mod instance;
 pub mod postgres;
 pub mod provision;
 pub mod sqlite;
@@ -11,6 +12,7 @@ pub mod sqlite;
 use thiserror::Error;
 
 pub use creations::Creations;
+pub use instance::Instance;
 
 use crate::workload::ReadError;
 

@@ -202,7 +202,7 @@ fn of_clean(error: &CleanError) -> Exit {
     match error {
         CleanError::Manifest(_) | CleanError::NoServer { .. } => Exit::Usage,
         CleanError::Stand(_) | CleanError::Server(_) => Exit::Backend,
-        CleanError::Kept { .. } => Exit::Write,
+        CleanError::Kept { .. } | CleanError::Directory(_) => Exit::Write,
         CleanError::Unreadable { .. } => Exit::Other,
     }
 }

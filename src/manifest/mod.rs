@@ -95,7 +95,7 @@ impl Backend {
             Self::SqliteMemory => Ground::SqliteMemory,
             Self::SqliteFile { .. } => Ground::SqliteFile,
             Self::Postgres {
-                server: Server::Ephemeral { .. } | Server::Container { .. },
+                server: Server::Ephemeral { .. },
                 ..
             } => Ground::PostgresOwn,
             Self::Postgres { .. } => Ground::PostgresOther,

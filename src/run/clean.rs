@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::stand::{StandError, at_url};
 use crate::backend::creations::{Creation, Creations};
 use crate::backend::postgres::{Control, PgError};
+use crate::backend::provision::{self, ProvisionError};
 use crate::manifest::{Backend, Manifest, ManifestError, Server, UrlTemplate};
 
 /// Why what was left could not be listed or removed.
@@ -39,6 +40,9 @@ pub enum CleanError {
     /// The server says no.
     #[error(transparent)]
     Server(#[from] PgError),
+    /// A server's directory can't be removed.
+    #[error(transparent)]
+    Directory(#[from] ProvisionError),
     /// A directory or the list itself can't be removed.
     #[error("cannot remove {path}: {source}")]
     Kept {
@@ -106,6 +110,7 @@ impl Leftover {
         };
         let here = |creation: &Creation| match creation {
             Creation::Directory(name) => Some(format!("directory {}", self.run.join(name).display())),
+            Creation::ServerDirectory(path) => Some(format!("directory {}", path.display())),
             _ => None,
         };
         let server = self.noted.iter().filter(|_| self.is_guest()).filter_map(on_server);
@@ -125,6 +130,9 @@ impl Leftover {
             self.remove_from_server(url)?;
         }
         for creation in &self.noted {
+            if let Creation::ServerDirectory(path) = creation {
+                provision::remove_directory(path)?;
+            }
             if let Creation::Directory(name) = creation {
                 // A name, so that nothing outside the run's directory can be meant.
                 let name = Path::new(name).file_name().unwrap_or_default();
@@ -144,7 +152,7 @@ impl Leftover {
             match creation {
                 Creation::Database(name) => control.drop_database(name)?,
                 Creation::Schema(name) => control.drop_schema(name)?,
-                Creation::Process(_) | Creation::Guest | Creation::Directory(_) => {}
+                Creation::Process(_) | Creation::Guest | Creation::ServerDirectory(_) | Creation::Directory(_) => {}
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::protocol::Place;
 use crate::backend::creations::{Creation, Creations};
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
-use crate::backend::provision::{Order, ProvisionError, Provisioned};
+use crate::backend::provision::{self, Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
 use crate::digest;
 use crate::environment::Fact;
@@ -206,6 +206,7 @@ impl Stand {
                 provisioned: Some(server),
                 ..
             } => {
+                remove_directories(&creations)?;
                 server.stop()?;
                 forget(&creations)
             }
@@ -240,6 +241,20 @@ fn noting(occasion: &Occasion<'_>, first: &[Creation]) -> Result<Creations, Stan
             source,
         })?;
     Ok(creations)
+}
+
+/// Removes the prepared directories of servers that a worker which was ended has left.
+fn remove_directories(creations: &Creations) -> Result<(), StandError> {
+    let noted = creations.read().map_err(|source| StandError::Noted {
+        path: creations.path().to_owned(),
+        source,
+    })?;
+    for creation in noted {
+        if let Creation::ServerDirectory(path) = creation {
+            provision::remove_directory(&path)?;
+        }
+    }
+    Ok(())
 }
 
 fn forget(creations: &Creations) -> Result<(), StandError> {

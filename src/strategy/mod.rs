@@ -7,6 +7,7 @@
 mod copy;
 mod copy_fresh;
 mod facts;
+mod instance;
 mod name;
 mod overlay_temp;
 mod reenact;

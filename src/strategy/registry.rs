@@ -2,7 +2,7 @@
 
 use super::sqlite_clone::Means;
 use super::{
-    Engine, Strategy, StrategyName, copy, copy_fresh, overlay_temp, reenact, rollback, rollback_driver,
+    Engine, Strategy, StrategyName, copy, copy_fresh, instance, overlay_temp, reenact, rollback, rollback_driver,
     rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template,
     undo_function,
 };
@@ -60,6 +60,7 @@ pub fn on_postgres(
         StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
         StrategyName::Template => Box::new(template::OnPostgres::open(session, workload, CloneBy::WalLog)?),
         StrategyName::TemplateFileCopy => Box::new(template::OnPostgres::open(session, workload, CloneBy::FileCopy)?),
+        StrategyName::Instance => Box::new(instance::OnPostgres::open(session, workload)?),
         _ => return Err(unable(name, Engine::Postgres)),
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 
 use crate::server::Database;
-use crate::support::{Bench, Running, SMALL, ask, edited};
+use crate::support::{Bench, Running, SMALL, ask, edited, soon};
 
 fn with_templates(database: &Database) -> String {
     edited(
@@ -116,6 +116,63 @@ fn a_killed_runs_files_are_found() {
     let removed = ask(&mut bench.command(&["clean", "--yes"])).exits(0).stdout;
     assert!(removed.contains("scratch") && !scratch.exists(), "{removed}");
     assert!(bench.only_run().join("manifest.toml").exists());
+}
+
+/// Directories of servers in the directory for temporary files.
+fn server_directories(of: &Path) -> Vec<String> {
+    let entries = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().file_name());
+    entries
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("preview-cost-pg-"))
+        .collect()
+}
+
+#[test]
+fn throwaway_servers_agree_and_leave_nothing_after_a_run_an_interrupt_and_a_kill() {
+    let manifest = edited(
+        SMALL,
+        &[
+            (
+                "engine = \"sqlite\"\nstorage = \"memory\"",
+                "engine = \"postgres\"\nprovision = \"ephemeral\"",
+            ),
+            (
+                "subjects = [\"rollback\"]",
+                "subjects = [\"instance\"]\ncontrol = false",
+            ),
+            ("previews = 21", "previews = 2"),
+            ("warmup = 4", "warmup = 1"),
+            ("plans = [1, 3]", "plans = [10, 40, 120]"),
+            ("forks = 2", "forks = 1"),
+        ],
+    );
+    let bench = Bench::new(manifest.clone());
+    let temporary = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir()
+        .unwrap();
+    ask(bench.run().env("TMPDIR", temporary.path())).exits(0);
+    assert!(server_directories(temporary.path()).is_empty());
+
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let bench = Bench::new(edited(&manifest, &[("previews = 2", "previews = 1000")]));
+        let mut running = Running::start(bench.run().env("TMPDIR", temporary.path()));
+        // The run's own server, the prepared directory, and a throwaway server.
+        running.until("a throwaway server", || {
+            (server_directories(temporary.path()).len() == 3).then_some(())
+        });
+        running.signal(signal);
+        if signal == Signal::SIGINT {
+            running.end().exits(130);
+        } else {
+            running.end().dies_of(signal);
+            let cleaned = ask(&mut bench.command(&["clean", "--yes"])).exits(0).stdout;
+            assert!(cleaned.contains("preview-cost-pg-"), "{cleaned}");
+        }
+        soon("the wardens are done", || {
+            server_directories(temporary.path()).is_empty().then_some(())
+        });
+    }
 }
 
 #[test]

@@ -51,19 +51,19 @@ impl PostgresSession {
         }
     }
 
-    pub(super) fn creations(&self) -> Option<&Creations> {
+    pub(in crate::backend) fn creations(&self) -> Option<&Creations> {
         self.creations.as_ref()
     }
 
-    pub(super) fn target(&self) -> &Target {
+    pub(in crate::backend) fn target(&self) -> &Target {
         &self.target
     }
 
-    pub(super) fn schema(&self) -> &str {
+    pub(in crate::backend) fn schema(&self) -> &str {
         &self.schema
     }
 
-    pub(super) fn deadline(&self) -> Duration {
+    pub(in crate::backend) fn deadline(&self) -> Duration {
         self.deadline
     }
 

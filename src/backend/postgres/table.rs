@@ -4,8 +4,9 @@
 //! `plan, field, field_value`.
 
 use super::PgError;
-use super::wire::{Flight, Param, ParamType, Row, Statement};
-use crate::workload::{COLUMNS, InputsReader, Override, Overrides, ReadError, Shape};
+use super::wire::{Flight, Param, ParamType, Row, Statement, WireSession};
+use crate::backend::BackendError;
+use crate::workload::{COLUMNS, Inputs, InputsReader, Override, Overrides, ReadError, Shape, Workload};
 
 /// The table in a run's schema.
 #[derive(Debug, Clone)]
@@ -149,6 +150,33 @@ impl ModelTable {
              WHERE attrelid = '{}'::regclass AND attname = '{column}'",
             self.name.replace('\'', "''")
         )
+    }
+
+    /// In a database of its own: writes the overrides and reads the model in one message, which commits, and ends the
+    /// session. Gives the rows touched and what was read.
+    ///
+    /// # Errors
+    /// What the server says, or that the rows are not the model.
+    pub(in crate::backend) fn write_and_read(
+        &self,
+        mut session: WireSession,
+        overrides: &Overrides,
+        workload: &Workload,
+    ) -> Result<(u64, Inputs), BackendError> {
+        let mut sql: Vec<String> = overrides.iter().map(|field| self.update_as_text(field)).collect();
+        sql.push(self.select());
+        let mut reader = workload.reader();
+        let mut foreign = Ok(());
+        let landing = session.simple_rows(&sql.join("; "), |row| {
+            if foreign.is_ok() {
+                foreign = Self::accept_text(self.shape, &mut reader, row)?;
+            }
+            Ok(())
+        })?;
+        foreign?;
+        // Else a drop finds the session still there, and looks again only after a tenth of a second.
+        session.leave()?;
+        Ok((landing.rows_affected, reader.finish()?))
     }
 
     /// Hands a row of [`select`](Self::select), in binary form, to the reader.

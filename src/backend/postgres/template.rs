@@ -100,30 +100,14 @@ impl Template {
         if let Err(error) = session.simple(&self.create) {
             return Err(self.held(session, error));
         }
-        let read = self.write_and_read(overrides, workload);
+        let read = WireSession::connect(&self.within(&self.clone), self.deadline)
+            .map_err(BackendError::from)
+            .and_then(|clone| self.table.write_and_read(clone, overrides, workload));
         // The clone goes also where the preview failed.
         let dropped = session.simple(&self.drop);
         let read = read?;
         dropped?;
         Ok(read)
-    }
-
-    fn write_and_read(&self, overrides: &Overrides, workload: &Workload) -> Result<(u64, Inputs), BackendError> {
-        let mut clone = WireSession::connect(&self.within(&self.clone), self.deadline)?;
-        let mut sql: Vec<String> = overrides.iter().map(|field| self.table.update_as_text(field)).collect();
-        sql.push(self.table.select());
-        let mut reader = workload.reader();
-        let mut foreign = Ok(());
-        let landing = clone.simple_rows(&sql.join("; "), |row| {
-            if foreign.is_ok() {
-                foreign = ModelTable::accept_text(workload.shape(), &mut reader, row)?;
-            }
-            Ok(())
-        })?;
-        foreign?;
-        // Else the drop finds the session still there, and looks again only after a tenth of a second.
-        clone.leave()?;
-        Ok((landing.rows_affected, reader.finish()?))
     }
 
     fn within(&self, database: &str) -> Target {

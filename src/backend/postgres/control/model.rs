@@ -68,6 +68,15 @@ impl Control {
         }
     }
 
+    /// A schema with the model in it as text, for a server in single-user mode: each statement ends in an empty line.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Name`].
+    pub fn model_as_text(schema: &str, workload: &Workload) -> Result<String, PgError> {
+        Ok(shape::as_text(&quoted(schema)?, workload))
+    }
+
     fn remake(&mut self, schema: &str, shape: Shape, columns: &[&(dyn ToSql + Sync)]) -> Result<(), PgError> {
         let table = table_in(schema)?;
         self.fill(&quoted(schema)?, shape, columns)

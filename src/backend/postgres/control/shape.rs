@@ -1,6 +1,6 @@
 //! The model's table as it is made, in each schema shape. `schema` is quoted everywhere.
 
-use crate::workload::{COLUMNS, Shape};
+use crate::workload::{COLUMNS, Shape, Workload};
 
 /// Removes whatever any shape makes.
 pub(super) fn drop(schema: &str) -> String {
@@ -68,4 +68,32 @@ pub(super) fn after(schema: &str, shape: Shape) -> String {
         ),
         Shape::Kv | Shape::KvFillfactor70 | Shape::Wide => String::new(),
     }
+}
+
+/// The schema and all of the model as text. Rust writes the shortest decimal that is read back as the same double.
+pub(super) fn as_text(schema: &str, workload: &Workload) -> String {
+    let shape = workload.shape();
+    let rows: Vec<String> = if shape == Shape::Wide {
+        let column = |value: Option<f64>| value.map_or_else(|| "NULL".to_owned(), |value| format!("'{value}'"));
+        workload
+            .wide_rows()
+            .map(|(plan, values)| format!("({plan}, {})", values.map(column).join(", ")))
+            .collect()
+    } else {
+        let row = |(name, value): (&str, f64)| format!("('{}', '{value}')", name.replace('\'', "''"));
+        workload.rows().map(row).collect()
+    };
+    let statements = [
+        format!("CREATE SCHEMA {schema}"),
+        create(schema, shape),
+        format!("INSERT INTO {schema}.model_field VALUES {}", rows.join(", ")),
+        after(schema, shape),
+        format!("ANALYZE {schema}.model_field"),
+    ];
+    let mut text = String::new();
+    for statement in statements.iter().filter(|statement| !statement.is_empty()) {
+        text.push_str(statement);
+        text.push_str(";\n\n");
+    }
+    text
 }
