@@ -26,7 +26,7 @@ pub struct Listed {
 
 /// The list, ending in a line break.
 pub fn strategies(all: &[Listed]) -> String {
-    let mut grid = Grid::new(&["strategy", "engines", "trips", "writes a preview"], 4);
+    let mut grid = Grid::new(&["strategy", "engines", "trips on postgres", "writes a preview"], 4);
     for strategy in all {
         grid.row(vec![
             strategy.name.clone(),
