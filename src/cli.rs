@@ -41,6 +41,10 @@ pub enum Command {
     Recompute(RecomputeArgs),
     /// Write a run's figures and plots as one page that opens from disk.
     Report(ReportArgs),
+    /// List the strategies: what each does, where it can be done, its round trips and writes, and what it gives up.
+    Strategies(StrategiesArgs),
+    /// Say what killed runs have left on servers and disks, and remove it when asked to.
+    Clean(CleanArgs),
     /// Hold runs against themselves and the ledger: every byte, link, row, answer, median and claim.
     Verify(VerifyArgs),
     /// Write runs as a flat directory to publish: data, scripts, report, metadata, sums.
@@ -205,6 +209,43 @@ pub struct ReportArgs {
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  preview-cost clean\n  preview-cost clean --yes --url '${DATABASE_URL}'\n\n\
+                        Only what a run has noted before it made it is ever removed."
+)]
+pub struct CleanArgs {
+    /// Where runs are stored.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
+    /// The server that the runs were made on, where their manifests do not name it. `${NAME}` stands for an environment
+    /// variable.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Remove it; without this, it is only listed.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Arguments of `strategies`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost strategies --format json")]
+pub struct StrategiesArgs {
+    /// How the list is told.
+    #[arg(long, value_enum, default_value_t = StrategiesFormat::Table)]
+    pub format: StrategiesFormat,
+}
+
+/// Formats of the list of strategies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StrategiesFormat {
+    /// For a terminal.
+    Table,
+    /// For a program.
+    Json,
 }
 
 /// Arguments of `verify`.

@@ -6,7 +6,8 @@ use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
 use preview_cost::command::{
-    CommandError, analyze, cite, compare, doctor, generate, pack, plan, recompute, register, report, run, tell, verify,
+    CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, recompute, register, report, run,
+    strategies, tell, verify,
 };
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
@@ -20,6 +21,8 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::execute(&args),
         Command::Recompute(args) => recompute::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Strategies(args) => strategies::execute(&args),
+        Command::Clean(args) => clean::execute(&args),
         Command::Verify(args) => verify::execute(&args),
         Command::Pack(args) => pack::execute(&args),
         Command::Cite(args) => cite::execute(&args),

@@ -115,6 +115,7 @@ fn cells() -> Vec<CellRow> {
             subject: "rollback".to_owned(),
             baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
             round_trips: None,
+            schema_shape: None,
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use preview_cost::backend::postgres::wire::WireSession;
-use preview_cost::backend::postgres::{Param, ParamType, PostgresSession, Statement, Target};
+use preview_cost::backend::postgres::{Param, ParamType, PostgresSession, Statement, Target, Updates};
 use preview_cost::strategy::{self, StrategyName};
 use preview_cost::workload::{Inputs, Overrides, Workload, delta_of};
 
@@ -133,7 +133,7 @@ impl Turn {
         match arm {
             Arm::Preview => self.preview(&server.target, count),
             Arm::Flights => {
-                let mut flights = Flights::open(&server.target)?;
+                let mut flights = Flights::open(&server.target, &self.workload)?;
                 let mut nanos = self.timed(WARMUP, |overrides| flights.preview(&self.workload, overrides))?;
                 let before = server.session_cpu_ns()?;
                 nanos.extend(self.timed(PREVIEWS, |overrides| flights.preview(&self.workload, overrides))?);
@@ -164,7 +164,7 @@ impl Turn {
     }
 
     fn preview(&self, target: &Target, count: usize) -> Outcome<Vec<i64>> {
-        let mut session = PostgresSession::connect(target, SCHEMA, DEADLINE)?;
+        let mut session = PostgresSession::connect(target, SCHEMA, &self.workload, DEADLINE)?;
         let mut rollback = strategy::on_postgres(StrategyName::Rollback, &mut session, &self.workload)?;
         self.timed(count, |overrides| Ok(rollback.preview(&mut session, overrides)?))
     }
@@ -176,7 +176,7 @@ impl Turn {
             ..server.target.clone()
         };
         let start = server.log_end()?;
-        let mut flights = Flights::open(&target)?;
+        let mut flights = Flights::open(&target, &self.workload)?;
         self.timed(count, |overrides| flights.preview(&self.workload, overrides))?;
         let durations = server.durations_from(start)?;
         // Bind and Execute of BEGIN, the updates, the select and ROLLBACK.
@@ -195,16 +195,16 @@ impl Turn {
 struct Flights {
     session: PostgresSession,
     begin: Statement,
-    update: Statement,
+    updates: Updates,
     rollback: Statement,
 }
 
 impl Flights {
-    fn open(target: &Target) -> Outcome<Self> {
-        let mut session = PostgresSession::connect(target, SCHEMA, DEADLINE)?;
+    fn open(target: &Target, workload: &Workload) -> Outcome<Self> {
+        let mut session = PostgresSession::connect(target, SCHEMA, workload, DEADLINE)?;
         Ok(Self {
             begin: session.prepare(BEGIN, &[])?,
-            update: session.prepare_update()?,
+            updates: session.prepare_updates(workload)?,
             rollback: session.prepare(ROLLBACK, &[])?,
             session,
         })
@@ -214,7 +214,7 @@ impl Flights {
         let mut write = self.session.flight();
         write.execute(self.begin, &[])?;
         for field in overrides {
-            write.execute(self.update, &[Param::Text(&field.name), Param::Float8(field.value)])?;
+            self.updates.execute(&mut write, field)?;
         }
         if write.land(|_| Ok(()))?.rows_affected != overrides.len() as u64 {
             return Err("the write touched other rows".into());

@@ -183,22 +183,29 @@ fn noise_floor(cell: &CellSummary, cells: &[CellSummary]) -> Option<NoiseFloor> 
 fn scale(cells: &[CellSummary], examined: &[Examined], margin: f64) -> Vec<Scaling> {
     let all = cells.iter().map(|cell| &cell.cell).zip(examined);
     let comparisons: Vec<(&CellRow, &Examined)> = all.filter(|(cell, _)| !cell.is_control).collect();
-    let mut sides: Vec<(&str, &str)> = Vec::new();
+    let mut sides: Vec<Sides<'_>> = Vec::new();
     for (cell, _) in &comparisons {
-        let pair = (cell.subject.as_str(), cell.baseline.as_str());
+        let pair = sides_of(cell);
         if !sides.contains(&pair) {
             sides.push(pair);
         }
     }
-    let of_sides = |pair: (&str, &str)| {
+    let of_sides = |pair: Sides<'_>| {
         let mut cells: Vec<(&CellRow, &Examined)> = (comparisons.iter().copied())
-            .filter(|(cell, _)| (cell.subject.as_str(), cell.baseline.as_str()) == pair)
+            .filter(|(cell, _)| sides_of(cell) == pair)
             .collect();
         cells.sort_by_key(|(cell, _)| cell.plans);
         let plans: Vec<u32> = cells.iter().map(|(cell, _)| cell.plans).collect();
         scaling::fit(pair, &plans, &rounds(&cells), margin)
     };
     sides.into_iter().filter_map(of_sides).collect()
+}
+
+/// Subject, baseline and, where it is named, the schema.
+type Sides<'a> = (&'a str, &'a str, Option<&'a str>);
+
+fn sides_of(cell: &CellRow) -> Sides<'_> {
+    (&cell.subject, &cell.baseline, cell.schema_shape.as_deref())
 }
 
 /// The forks' median differences, round by round, for the rounds that every cell has.

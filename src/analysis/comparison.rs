@@ -32,6 +32,8 @@ pub struct DifferentFact {
 pub struct ComparedCell {
     /// Size.
     pub plans: u32,
+    /// How the model's table is laid out, where the run has several ways.
+    pub schema: Option<String>,
     /// The strategy that is priced.
     pub subject: String,
     /// The strategy that it is priced against.
@@ -116,10 +118,16 @@ fn at_start<'a>(run: &Compared<'a>) -> impl Iterator<Item = &'a FactRow> {
 }
 
 /// What makes cells of different runs the same.
-type Key = (u32, String, String);
+type Key = (u32, Option<String>, String, String);
 
 fn key(cell: &CellSummary) -> Key {
-    (cell.cell.plans, cell.cell.subject.clone(), cell.cell.baseline.clone())
+    let row = &cell.cell;
+    (
+        row.plans,
+        row.schema_shape.clone(),
+        row.subject.clone(),
+        row.baseline.clone(),
+    )
 }
 
 fn cells(runs: &[Compared<'_>], same_manifest: bool) -> Vec<ComparedCell> {
@@ -147,9 +155,10 @@ fn cell(runs: &[Compared<'_>], wanted: Key, same_manifest: bool) -> ComparedCell
         .flatten()
         .filter_map(|entry| Some(entry.over_forks?.value))
         .collect();
-    let (plans, subject, baseline) = wanted;
+    let (plans, schema, subject, baseline) = wanted;
     ComparedCell {
         plans,
+        schema,
         subject,
         baseline,
         over_runs: if same_manifest { Mean::of(&means) } else { None },

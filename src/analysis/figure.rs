@@ -69,7 +69,12 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
             .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), stamps))
     });
     let of_scaling = analysis.scaling.iter().flat_map(|scaling| {
-        let id = format!("scaling[subject={},baseline={}]", scaling.subject, scaling.baseline);
+        let schema = scaling.schema.as_ref();
+        let schema = schema.map_or_else(String::new, |schema| format!(",schema={schema}"));
+        let id = format!(
+            "scaling[subject={},baseline={}{schema}]",
+            scaling.subject, scaling.baseline
+        );
         SCALING_FIGURES
             .iter()
             .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), stamps))
@@ -199,6 +204,7 @@ mod tests {
                     subject: "rollback".to_owned(),
                     baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
                     round_trips: None,
+                    schema_shape: None,
                 },
                 samples: vec![sample; forks.len()],
                 forks,

@@ -72,6 +72,7 @@ fn find<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a CellSummary> {
         let other = &summary.cell;
         other.is_control == (cell.kind == CellKind::Control)
             && other.plans == cell.plans
+            && other.schema_shape.as_deref().unwrap_or("kv") == cell.shape.as_str()
             && other.subject == cell.subject.as_str()
             && other.baseline == cell.baseline.as_str()
     })

@@ -41,6 +41,8 @@ pub struct Scaling {
     pub subject: String,
     /// The strategy that it is priced against.
     pub baseline: String,
+    /// How the model's table is laid out, where the run has several ways.
+    pub schema: Option<String>,
     /// The sizes, ascending.
     pub plans: Vec<u32>,
     /// Rounds that have a fork of every size.
@@ -54,7 +56,12 @@ pub struct Scaling {
 }
 
 /// Fits the medians of `rounds`, each with a value a size. `None` below two sizes or without a round.
-pub(super) fn fit(sides: (&str, &str), plans: &[u32], rounds: &[Vec<f64>], margin: f64) -> Option<Scaling> {
+pub(super) fn fit(
+    (subject, baseline, schema): (&str, &str, Option<&str>),
+    plans: &[u32],
+    rounds: &[Vec<f64>],
+    margin: f64,
+) -> Option<Scaling> {
     if plans.len() < 2 || rounds.is_empty() {
         return None;
     }
@@ -67,8 +74,9 @@ pub(super) fn fit(sides: (&str, &str), plans: &[u32], rounds: &[Vec<f64>], margi
         )
     };
     Some(Scaling {
-        subject: sides.0.to_owned(),
-        baseline: sides.1.to_owned(),
+        subject: subject.to_owned(),
+        baseline: baseline.to_owned(),
+        schema: schema.map(str::to_owned),
         plans: plans.to_vec(),
         rounds: rounds.len(),
         fixed: told(&fixed),
@@ -120,7 +128,7 @@ mod tests {
         let rounds: Vec<Vec<f64>> = (0..5)
             .map(|round| values.iter().map(|value| value + f64::from(round % 3)).collect())
             .collect();
-        fit(("rollback", "copy"), &[10, 40, 120], &rounds, margin).unwrap()
+        fit(("rollback", "copy", None), &[10, 40, 120], &rounds, margin).unwrap()
     }
 
     #[test]
@@ -137,8 +145,8 @@ mod tests {
         assert_eq!(fit_of([220.0, 140.0, 110.0], 1.0).trend, Trend::Shrinks);
         // The study's own shape: 6.54, 6.16, 7.02 ms.
         assert_eq!(fit_of([6_540.0, 6_160.0, 7_020.0], 10.0).trend, Trend::NotMonotone);
-        assert_eq!(fit(("a", "b"), &[10], &[vec![1.0]], 1.0), None);
-        let one = fit(("a", "b"), &[10, 20], &[vec![1.0, 2.0]], 1.0).unwrap();
+        assert_eq!(fit(("a", "b", None), &[10], &[vec![1.0]], 1.0), None);
+        let one = fit(("a", "b", None), &[10, 20], &[vec![1.0, 2.0]], 1.0).unwrap();
         assert_eq!((one.trend, one.per_plan.1), (Trend::Unsure, None));
     }
 }

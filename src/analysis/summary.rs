@@ -146,7 +146,10 @@ impl Analysis {
     }
 }
 
-/// Whether a cell is the control at another's size.
+/// Whether a cell is the control at another's size and schema.
 pub(super) fn is_control_of(other: &CellRow, cell: &CellRow) -> bool {
-    other.is_control && other.plans == cell.plans && other.subject == cell.subject
+    other.is_control
+        && other.plans == cell.plans
+        && other.schema_shape == cell.schema_shape
+        && other.subject == cell.subject
 }

@@ -176,6 +176,7 @@ impl CellRow {
                 text(&cell.subject),
                 text(&cell.baseline),
                 Value::Integer(cell.round_trips),
+                Value::Text(cell.schema_shape.clone()),
             ]);
         }
         frame
@@ -200,6 +201,7 @@ impl CellRow {
                     subject: row.text("subject")?.to_owned(),
                     baseline: row.text("baseline")?.to_owned(),
                     round_trips: row.maybe_integer("round_trips"),
+                    schema_shape: row.maybe_text("schema_shape").map(str::to_owned),
                 })
             })
             .collect()

@@ -182,8 +182,19 @@ pub struct CellRow {
     pub subject: String,
     /// The strategy that it is priced against.
     pub baseline: String,
-    /// Round trips that the subject takes beyond the baseline; `None` in process.
+    /// Round trips that the subject takes beyond the baseline; `None` in process, or where it depends.
     pub round_trips: Option<i64>,
+    /// How the model's table is laid out; `None` where the manifest asks for the study's alone.
+    pub schema_shape: Option<String>,
+}
+
+impl CellRow {
+    /// Both sides of its differences, and the schema where it is named.
+    pub fn sides(&self) -> String {
+        let schema = self.schema_shape.as_ref();
+        let schema = schema.map_or_else(String::new, |schema| format!(", {schema}"));
+        format!("{} − {}{schema}", self.subject, self.baseline)
+    }
 }
 
 /// One resolved value of the manifest, or a fact about the run.

@@ -8,9 +8,10 @@
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
 //! * 1.1: `chain.jsonl`.
+//! * 1.2: `cells.schema_shape`.
 
 /// Version of the tables below, `major.minor`.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 /// The major version that this program reads.
 pub const SCHEMA_MAJOR: u32 = 1;
 
@@ -166,8 +167,15 @@ pub(super) const CELLS: Table = Table {
         nullable(integer(
             "round_trips",
             "",
-            "round trips that the subject takes beyond the baseline; null in process",
+            "round trips that the subject takes beyond the baseline; null in process, or where it depends",
         )),
+        Column {
+            since: 2,
+            ..nullable(text(
+                "schema_shape",
+                "how the model's table is laid out; null where the manifest asks for the study's alone",
+            ))
+        },
     ],
 };
 

@@ -3,11 +3,16 @@
 //! A session offers what its engine offers, statement by statement: a strategy, not the session, decides in how many
 //! flights a preview leaves. Set-up, counters and checks go another way (`postgres::control`), never in a timed window.
 
+pub mod creations;
+mod instance;
 pub mod postgres;
 pub mod provision;
 pub mod sqlite;
 
 use thiserror::Error;
+
+pub use creations::Creations;
+pub use instance::Instance;
 
 use crate::workload::ReadError;
 
@@ -20,6 +25,9 @@ pub enum BackendError {
     /// SQLite.
     #[error("SQLite: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// What was asked for can't be done here.
+    #[error("{0}")]
+    Unable(String),
     /// What is stored is not the model.
     #[error("the stored model is damaged: {0}")]
     Stored(#[from] ReadError),
@@ -30,7 +38,7 @@ impl BackendError {
     pub fn is_connection_lost(&self) -> bool {
         match self {
             Self::Postgres(error) => error.is_connection_lost(),
-            Self::Sqlite(_) | Self::Stored(_) => false,
+            Self::Sqlite(_) | Self::Unable(_) | Self::Stored(_) => false,
         }
     }
 
@@ -39,7 +47,7 @@ impl BackendError {
         match self {
             Self::Postgres(error) => error.is_timeout(),
             Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy),
-            Self::Stored(_) => false,
+            Self::Unable(_) | Self::Stored(_) => false,
         }
     }
 }

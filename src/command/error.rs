@@ -13,7 +13,7 @@ use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::publication::PublicationError;
 use crate::report::{InlineError, ReportError, SpliceError};
-use crate::run::{ForkFailure, RegistrationError, RunError, StandError};
+use crate::run::{CleanError, ForkFailure, RegistrationError, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -50,6 +50,9 @@ pub enum CommandError {
     /// The run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What a killed run has left.
+    #[error(transparent)]
+    Clean(#[from] CleanError),
     /// An archive.
     #[error(transparent)]
     Archive(#[from] ReadError),
@@ -186,6 +189,7 @@ impl CommandError {
             | Self::Stale { .. }
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Ledger(error) => of_write(error),
+            Self::Clean(error) => of_clean(error),
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } | Self::NotEmpty { .. } | Self::Foreign { .. } => {
                 Exit::Write
@@ -199,7 +203,7 @@ impl CommandError {
 
 fn of_run(error: &RunError) -> Exit {
     match error {
-        RunError::Stand(StandError::Scratch { .. }) => Exit::Write,
+        RunError::Stand(StandError::Scratch { .. } | StandError::Noted { .. }) => Exit::Write,
         RunError::Stand(_) => Exit::Backend,
         RunError::InterruptedEarly
         | RunError::CutShort {
@@ -225,6 +229,15 @@ fn of_publication(error: &PublicationError) -> Exit {
             Exit::Archive
         }
         PublicationError::Readme(_) => Exit::Other,
+    }
+}
+
+fn of_clean(error: &CleanError) -> Exit {
+    match error {
+        CleanError::Manifest(_) | CleanError::NoServer { .. } => Exit::Usage,
+        CleanError::Stand(_) | CleanError::Server(_) => Exit::Backend,
+        CleanError::Kept { .. } | CleanError::Directory(_) => Exit::Write,
+        CleanError::Unreadable { .. } => Exit::Other,
     }
 }
 

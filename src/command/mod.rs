@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod cite;
+pub mod clean;
 pub mod compare;
 pub mod doctor;
 mod error;
@@ -14,6 +15,7 @@ pub mod recompute;
 pub mod register;
 pub mod report;
 pub mod run;
+pub mod strategies;
 pub mod verify;
 
 use std::fmt::Display;

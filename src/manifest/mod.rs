@@ -19,8 +19,9 @@ pub use fault::{Fault, Faults};
 pub use registration::{Claim, Comparison, Novelty, Registration, Threshold};
 
 use crate::digest;
-use crate::strategy::StrategyName;
+use crate::strategy::{Ground, StrategyName};
 use crate::units::{Nanos, Seed};
+use crate::workload::Shape;
 
 /// A checked experiment.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +89,19 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// What a strategy must know of it.
+    pub fn ground(&self) -> Ground {
+        match self {
+            Self::SqliteMemory => Ground::SqliteMemory,
+            Self::SqliteFile { .. } => Ground::SqliteFile,
+            Self::Postgres {
+                server: Server::Ephemeral { .. },
+                ..
+            } => Ground::PostgresOwn,
+            Self::Postgres { .. } => Ground::PostgresOther,
+        }
+    }
+
     /// The words that stand for this backend in cells, tables and the derivation of random orders.
     pub fn label(&self) -> String {
         match self {
@@ -224,11 +238,13 @@ impl Synchronous {
     }
 }
 
-/// The grid: every number of plans with every subject is a cell.
+/// The grid: every number of plans with every schema and every subject is a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Sizes of the model, ascending, each once.
     pub plans: Vec<u32>,
+    /// Shapes of the model's table, in the manifest's order, each once.
+    pub schemas: Vec<Shape>,
     /// The strategies that are priced.
     pub subjects: Vec<StrategyName>,
     /// The strategy that they are priced against.

@@ -63,6 +63,7 @@ pub(super) struct BackendWire {
 pub(super) struct GridWire {
     pub span: Option<Range<usize>>,
     pub plans: Option<At<Vec<At<Number>>>>,
+    pub schemas: Option<At<Vec<At<String>>>>,
     pub subjects: Option<At<Vec<At<String>>>>,
     pub baseline: Option<At<String>>,
     pub control: Option<At<bool>>,
@@ -179,6 +180,7 @@ fn grid(mut section: Section<'_>, reader: &mut Reader<'_>) -> GridWire {
     let wire = GridWire {
         span: Some(section.span.clone()),
         plans: section.numbers(reader, "plans"),
+        schemas: section.strings(reader, "schemas"),
         subjects: section.strings(reader, "subjects"),
         baseline: section.string(reader, "baseline"),
         control: section.boolean(reader, "control"),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::manifest::Manifest;
 use crate::strategy::StrategyName;
 use crate::units::CellIndex;
+use crate::workload::{Shape, Workload};
 
 /// What a cell is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,10 @@ pub struct Cell {
     pub plans: u32,
     /// Horizon of the projection.
     pub months: u32,
+    /// How the model's table is laid out.
+    pub shape: Shape,
+    /// Whether the shape is part of the cell's id: the manifest asks for others than the study's.
+    pub names_shape: bool,
     /// The strategy that is priced.
     pub subject: StrategyName,
     /// The strategy that it is priced against.
@@ -53,11 +58,21 @@ impl Cell {
         2 + 4 * u64::from(self.plans)
     }
 
+    /// What is previewed.
+    pub fn workload(&self) -> Workload {
+        Workload::shaped(self.plans, self.months, self.shape)
+    }
+
     /// What the cell is, independent of its place: random orders derive from it, so that adding a cell to a manifest
     /// leaves the orders of the others as they were.
     pub(super) fn coordinates(&self) -> String {
+        // The study's shape goes without saying, so that its orders are those of manifests that know of no other.
+        let schema = match self.shape {
+            Shape::Kv => String::new(),
+            shape => format!(" schema={}", shape.as_str()),
+        };
         format!(
-            "kind={} backend={} plans={} months={} subject={} baseline={}",
+            "kind={} backend={} plans={} months={} subject={} baseline={}{schema}",
             self.kind.as_str(),
             self.backend,
             self.plans,
@@ -68,43 +83,33 @@ impl Cell {
     }
 }
 
-/// Comparisons by size and subject, then a control a comparison whose sides differ.
+/// Comparisons by size, schema and subject, then a control a comparison whose sides differ.
 pub(super) fn lay_out(manifest: &Manifest) -> Vec<Cell> {
     let grid = &manifest.grid;
-    let points = || {
-        grid.plans
-            .iter()
-            .flat_map(|&plans| grid.subjects.iter().map(move |&subject| (plans, subject)))
-    };
-    let cell = |kind, id, plans, subject, baseline| Cell {
+    let cell = |kind, id, (plans, shape, subject), baseline| Cell {
         index: CellIndex(0),
         id,
         kind,
         backend: manifest.backend.label(),
         plans,
         months: manifest.measure.months,
+        shape,
+        names_shape: grid.names_schemas(),
         subject,
         baseline,
     };
-    let comparisons = points().map(|(plans, subject)| {
-        cell(
-            CellKind::Comparison,
-            grid.cell_id(plans, subject),
-            plans,
-            subject,
-            grid.baseline,
-        )
+    let comparisons = grid.points().map(|point| {
+        let (plans, shape, subject) = point;
+        let id = grid.cell_id(plans, shape, subject);
+        cell(CellKind::Comparison, id, point, grid.baseline)
     });
-    let controls = points()
-        .filter(|&(_, subject)| grid.control && subject != grid.baseline)
-        .map(|(plans, subject)| {
-            cell(
-                CellKind::Control,
-                grid.control_id(plans, subject),
-                plans,
-                subject,
-                subject,
-            )
+    let controls = grid
+        .points()
+        .filter(|&(_, _, subject)| grid.control && subject != grid.baseline)
+        .map(|point| {
+            let (plans, shape, subject) = point;
+            let id = grid.control_id(plans, shape, subject);
+            cell(CellKind::Control, id, point, subject)
         });
     let numbered = |(index, cell): (usize, Cell)| Cell {
         index: CellIndex(index as u32),

@@ -13,6 +13,9 @@ const NANOS_PER_COHORT: f64 = 1.3;
 /// Nominal nanoseconds that a row of the model takes to be read back.
 const NANOS_PER_ROW: f64 = 500.0;
 
+/// Round trips of a strategy that connects anew.
+const UNKNOWN_TRIPS: u32 = 8;
+
 struct BackendCosts {
     start: f64,
     fork: f64,
@@ -60,11 +63,11 @@ pub(super) fn run(manifest: &Manifest, cells: &[Cell]) -> Nanos {
 fn preview(costs: &BackendCosts, cell: &Cell, strategy: StrategyName) -> f64 {
     let cohorts = f64::from(cell.plans) * f64::from(cell.months).powi(2) / 2.0;
     let compute = cohorts * NANOS_PER_COHORT;
-    match strategy {
-        StrategyName::Copy => compute,
-        StrategyName::Rollback => {
-            let trips = f64::from(strategy.round_trips()) * costs.trip;
-            compute + trips + costs.write + cell.fields() as f64 * NANOS_PER_ROW
-        }
+    let facts = strategy.facts();
+    // In process there are no trips; what is not read is not written either.
+    if strategy == StrategyName::Copy {
+        return compute;
     }
+    let trips = f64::from(facts.round_trips.unwrap_or(UNKNOWN_TRIPS)) * costs.trip;
+    compute + trips + costs.write.max(facts.nominal_ms * 1e6) + cell.fields() as f64 * NANOS_PER_ROW
 }

@@ -26,7 +26,7 @@ pub fn histograms(analysis: &Analysis, portraits: &[Option<Portrait>]) -> String
 }
 
 fn line(cell: &CellSummary, portrait: &Portrait) -> String {
-    let sides = format!("{} − {}", cell.cell.subject, cell.cell.baseline);
+    let sides = cell.cell.sides();
     let label: String = format!("{:>5} {sides}", cell.cell.plans).chars().take(LABEL).collect();
     let low = milliseconds(portrait.window.low as f64);
     let high = milliseconds(portrait.window.high as f64);

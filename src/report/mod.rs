@@ -21,6 +21,7 @@ pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
+mod strategies;
 
 pub use claims::{Starts, claim};
 pub use comparison::comparison;
@@ -38,6 +39,7 @@ pub use plot::{Gallery, Plot, galleries};
 pub use run::tables;
 pub use side_by_side::side_by_side;
 pub use splice::{Directive, SpliceError, directives, splice};
+pub use strategies::{Listed, strategies};
 
 /// A dialect of tables for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,6 +79,8 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
     let cell = analysis.primary()?;
     let difference = cell.difference.as_ref()?;
     let (subject, baseline, plans) = (&cell.cell.subject, &cell.cell.baseline, cell.cell.plans);
+    let schema = cell.cell.schema_shape.as_ref();
+    let schema = schema.map_or_else(String::new, |schema| format!(" in the schema {schema}"));
     let margin = milliseconds(facts.margin.0 as f64);
     let median = milliseconds((difference.median as f64).abs());
     let comparison = if difference.median < 0 { "less" } else { "longer" };
@@ -92,7 +94,7 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
         .headline()
         .map(|headline| format!(" (95 % {} over {} forks)", range(headline), cell.forks));
     Some(format!(
-        "At {plans} plans, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
+        "At {plans} plans{schema}, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
         headline.unwrap_or_default(),
         if facts.standing.is_exploratory() {
             "; exploratory"
@@ -108,10 +110,7 @@ fn range(interval: Interval) -> String {
 
 /// Size and sides of a cell, in words.
 pub(super) fn label(cell: &CellSummary) -> Vec<String> {
-    vec![
-        cell.cell.plans.to_string(),
-        format!("{} − {}", cell.cell.subject, cell.cell.baseline),
-    ]
+    vec![cell.cell.plans.to_string(), cell.cell.sides()]
 }
 
 pub(super) fn difference_grid(analysis: &Analysis) -> Grid {
@@ -177,7 +176,9 @@ pub(super) fn sides_grid(analysis: &Analysis) -> Grid {
             (&cell.cell.subject, &cell.subject),
             (&cell.cell.baseline, &cell.baseline),
         ] {
-            let mut row = vec![cell.cell.plans.to_string(), name.clone(), cell.cell.fields.to_string()];
+            let schema = cell.cell.schema_shape.as_ref();
+            let name = schema.map_or_else(|| name.clone(), |schema| format!("{name}, {schema}"));
+            let mut row = vec![cell.cell.plans.to_string(), name, cell.cell.fields.to_string()];
             row.extend(side_cells(side));
             row.extend([cell.forks.to_string(), cell.pairs.to_string()]);
             grid.row(row);
@@ -200,7 +201,9 @@ fn quantile(quantile: Quantile) -> String {
 
 /// How a difference grows over the sizes, in one sentence.
 pub(super) fn growth(scaling: &Scaling) -> String {
-    let sides = format!("{} − {}", scaling.subject, scaling.baseline);
+    let schema = scaling.schema.as_ref();
+    let schema = schema.map_or_else(String::new, |schema| format!(", {schema}"));
+    let sides = format!("{} − {}{schema}", scaling.subject, scaling.baseline);
     let sizes: Vec<String> = scaling.plans.iter().map(ToString::to_string).collect();
     let told = |(value, interval): (f64, Option<Interval>)| {
         let within = interval.map(|interval| format!(" ({})", range(interval)));

@@ -15,6 +15,13 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     backend(&mut rows, &manifest.backend);
     let grid = &manifest.grid;
     rows.add("grid", "plans", &join(grid.plans.iter()));
+    if grid.names_schemas() {
+        rows.add(
+            "grid",
+            "schemas",
+            &join(grid.schemas.iter().map(|shape| shape.as_str())),
+        );
+    }
     rows.add("grid", "subjects", &join(grid.subjects.iter()));
     rows.add("grid", "baseline", grid.baseline.as_str());
     rows.add("grid", "control", &grid.control.to_string());
@@ -123,7 +130,8 @@ pub(super) fn cells(plan: &Plan, backend: &Backend) -> Vec<CellRow> {
 }
 
 fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
-    let trips = i64::from(cell.subject.round_trips()) - i64::from(cell.baseline.round_trips());
+    let trips = cell.subject.round_trips().zip(cell.baseline.round_trips());
+    let trips = trips.map(|(subject, baseline)| i64::from(subject) - i64::from(baseline));
     CellRow {
         cell: cell.index,
         id: cell.id.clone(),
@@ -134,6 +142,7 @@ fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
         fields: cell.fields(),
         subject: cell.subject.to_string(),
         baseline: cell.baseline.to_string(),
-        round_trips: at_a_distance.then_some(trips),
+        schema_shape: cell.names_shape.then(|| cell.shape.as_str().to_owned()),
+        round_trips: trips.filter(|_| at_a_distance),
     }
 }

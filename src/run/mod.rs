@@ -5,6 +5,7 @@
 //! measures at a time, and the supervisor opens no connection meanwhile.
 
 mod attendant;
+mod clean;
 mod clock;
 mod describe;
 mod measure;
@@ -18,6 +19,7 @@ mod supervisor;
 mod worker;
 
 pub use attendant::ForkFailure;
+pub use clean::{CleanError, Leftover, leftovers};
 pub use describe::manifest_settings;
 pub use registration::{OtherText, RegistrationError, Wish, require_whole, standing};
 pub use stand::StandError;

@@ -2,21 +2,29 @@
 //!
 //! The control connection that makes the table and reads the server's counters is closed while pairs are measured.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::ForkOrder;
 use super::worker::{Conditions, Fork, Stage};
-use crate::backend::BackendError;
 use crate::backend::postgres::{Control, PostgresSession, TableState, Target};
+use crate::backend::{BackendError, Creations};
 use crate::strategy;
 use crate::workload::Workload;
 
 /// Runs the fork that `order` describes, on `target`, in `schema`.
-pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut Fork<'_>) -> Result<(), BackendError> {
-    let workload = Workload::new(order.cell.plans, order.cell.months);
+pub(super) fn run(
+    order: &ForkOrder,
+    target: &Target,
+    schema: &str,
+    creations: &Path,
+    fork: &mut Fork<'_>,
+) -> Result<(), BackendError> {
+    let workload = order.cell.workload();
     let before = set_up(target, schema, &workload)?;
     let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
-    let mut session = PostgresSession::connect(target, schema, timeout)?;
+    let session = PostgresSession::connect(target, schema, &workload, timeout)?;
+    let mut session = session.noting(Creations::at(creations));
     let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_postgres(order.cell.baseline, &mut session, &workload)?;
     fork.measure(&workload, &mut session, subject, baseline);
@@ -42,20 +50,14 @@ pub(super) fn run(order: &ForkOrder, target: &Target, schema: &str, fork: &mut F
 
 fn set_up(target: &Target, schema: &str, workload: &Workload) -> Result<TableState, BackendError> {
     let mut control = Control::connect(target)?;
-    let rows: Vec<(String, f64)> = workload.rows().map(|(name, value)| (name.to_owned(), value)).collect();
-    control.create_model(schema, &rows)?;
+    control.create_shaped(schema, workload)?;
     Ok(control.table_state(schema)?)
 }
 
 fn look_back(target: &Target, schema: &str, workload: &Workload) -> Result<(TableState, bool), BackendError> {
     let mut control = Control::connect(target)?;
     let state = control.table_state(schema)?;
-    let mut reader = workload.reader();
-    let complete = control
-        .read_model(schema)?
-        .iter()
-        .try_for_each(|(name, value)| reader.accept(name, *value));
-    let stored = complete.and_then(|()| reader.finish());
+    let stored = control.read_inputs(schema, workload)?;
     let intact = stored.is_ok_and(|stored| stored.same_bits(workload.stored()));
     control.drop_model(schema)?;
     Ok((state, intact))

@@ -8,11 +8,10 @@ use super::worker::{Conditions, Fork, Stage};
 use crate::backend::BackendError;
 use crate::backend::sqlite::{SqliteSession, SqliteState};
 use crate::strategy;
-use crate::workload::Workload;
 
 /// Runs the fork that `order` describes, on the place that it names.
 pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendError> {
-    let workload = Workload::new(order.cell.plans, order.cell.months);
+    let workload = order.cell.workload();
     let mut session = open(order)?;
     session.create_model(&workload)?;
     let before = session.state()?;

@@ -59,6 +59,8 @@ pub enum Place {
         target: Target,
         /// The run's schema, which exists.
         schema: String,
+        /// The file in which whatever else is made there is noted first.
+        creations: std::path::PathBuf,
     },
 }
 

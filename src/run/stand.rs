@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::protocol::Place;
+use crate::backend::creations::{Creation, Creations};
 use crate::backend::postgres::target::Host;
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
-use crate::backend::provision::{Order, ProvisionError, Provisioned};
+use crate::backend::provision::{self, Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
 use crate::digest;
 use crate::environment::Fact;
@@ -39,6 +40,14 @@ pub enum StandError {
         /// Why it could not be removed.
         source: PgError,
     },
+    /// What is made can't be noted, or the note can't be removed.
+    #[error("cannot write {path}, in which whatever the run makes is noted: {source}")]
+    Noted {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The scratch directory of an SQLite file could not be made.
     #[error("cannot make {path}: {source}")]
     Scratch {
@@ -49,15 +58,20 @@ pub enum StandError {
     },
 }
 
+/// The directory of SQLite's files within a run's.
+const SCRATCH: &str = "scratch";
+
 /// A backend that is ready.
 pub(super) enum Stand {
     SqliteMemory,
     SqliteFile {
+        creations: Creations,
         scratch: PathBuf,
         journal_mode: JournalMode,
         synchronous: Synchronous,
     },
     Postgres {
+        creations: Creations,
         target: Box<Target>,
         schema: String,
         provisioned: Option<Provisioned>,
@@ -87,12 +101,14 @@ impl Stand {
                 journal_mode,
                 synchronous,
             } => {
-                let scratch = occasion.directory.join("scratch");
+                let creations = noting(occasion, &[Creation::Directory(SCRATCH.to_owned())])?;
+                let scratch = occasion.directory.join(SCRATCH);
                 std::fs::create_dir(&scratch).map_err(|source| StandError::Scratch {
                     path: scratch.clone(),
                     source,
                 })?;
                 Ok(Self::SqliteFile {
+                    creations,
                     scratch,
                     journal_mode: *journal_mode,
                     synchronous: *synchronous,
@@ -103,8 +119,16 @@ impl Stand {
                 let (target, provisioned) = reach(server, occasion)?;
                 let mut control = Control::connect(&target)?;
                 control.require_supported()?;
+                // What is made on a server of the run's own goes with the server.
+                let guest = provisioned.is_none();
+                let creations = if guest {
+                    noting(occasion, &[Creation::Guest, Creation::Schema(schema.clone())])?
+                } else {
+                    noting(occasion, &[])?
+                };
                 control.create_schema(&schema)?;
                 Ok(Self::Postgres {
+                    creations,
                     target: Box::new(target),
                     schema,
                     provisioned,
@@ -129,14 +153,21 @@ impl Stand {
                 scratch,
                 journal_mode,
                 synchronous,
+                ..
             } => Place::SqliteFile {
                 path: scratch.join(format!("{position:05}.sqlite")),
                 journal_mode: journal_mode.as_str().to_owned(),
                 synchronous: synchronous.as_str().to_owned(),
             },
-            Self::Postgres { target, schema, .. } => Place::Postgres {
+            Self::Postgres {
+                target,
+                schema,
+                creations,
+                ..
+            } => Place::Postgres {
                 target: Target::clone(target),
                 schema: schema.clone(),
+                creations: creations.path().to_owned(),
             },
         }
     }
@@ -185,27 +216,85 @@ impl Stand {
     pub fn put_away(self) -> Result<(), StandError> {
         match self {
             Self::SqliteMemory => Ok(()),
-            Self::SqliteFile { scratch, .. } => {
-                std::fs::remove_dir_all(&scratch).map_err(|source| StandError::Scratch { path: scratch, source })
+            Self::SqliteFile { creations, scratch, .. } => {
+                std::fs::remove_dir_all(&scratch).map_err(|source| StandError::Scratch { path: scratch, source })?;
+                forget(&creations)
             }
             Self::Postgres {
+                creations,
                 provisioned: Some(server),
                 ..
-            } => Ok(server.stop()?),
+            } => {
+                remove_directories(&creations)?;
+                server.stop()?;
+                forget(&creations)
+            }
             Self::Postgres {
+                creations,
                 target,
                 schema,
                 provisioned: None,
             } => {
+                remove_from(&target, &creations)?;
                 let removed = Control::connect(&target).and_then(|mut control| control.drop_schema(&schema));
                 removed.map_err(|source| match source {
                     // These two name the schema and the reason themselves.
                     PgError::SchemaNotEmpty { .. } | PgError::SchemaForeign { .. } => StandError::Server(source),
                     source => StandError::Left { schema, source },
-                })
+                })?;
+                forget(&creations)
             }
         }
     }
+}
+
+/// Begins the list of what is made, before anything is.
+fn noting(occasion: &Occasion<'_>, first: &[Creation]) -> Result<Creations, StandError> {
+    let creations = Creations::of_run(occasion.directory);
+    [Creation::Process(std::process::id())]
+        .iter()
+        .chain(first)
+        .try_for_each(|creation| creations.note(creation))
+        .map_err(|source| StandError::Noted {
+            path: creations.path().to_owned(),
+            source,
+        })?;
+    Ok(creations)
+}
+
+/// Removes the prepared directories of servers that a worker which was ended has left.
+fn remove_directories(creations: &Creations) -> Result<(), StandError> {
+    let noted = creations.read().map_err(|source| StandError::Noted {
+        path: creations.path().to_owned(),
+        source,
+    })?;
+    for creation in noted {
+        if let Creation::ServerDirectory(path) = creation {
+            provision::remove_directory(&path)?;
+        }
+    }
+    Ok(())
+}
+
+fn forget(creations: &Creations) -> Result<(), StandError> {
+    creations.forget().map_err(|source| StandError::Noted {
+        path: creations.path().to_owned(),
+        source,
+    })
+}
+
+/// Removes the databases that strategies made, where they are still there: a worker that was ended removes nothing.
+fn remove_from(target: &Target, creations: &Creations) -> Result<(), StandError> {
+    let noted = creations.read().map_err(|source| StandError::Noted {
+        path: creations.path().to_owned(),
+        source,
+    })?;
+    for creation in noted {
+        if let Creation::Database(name) = creation {
+            Control::connect(target)?.drop_database(&name)?;
+        }
+    }
+    Ok(())
 }
 
 fn reach(server: &Server, occasion: &mut Occasion<'_>) -> Result<(Target, Option<Provisioned>), StandError> {
@@ -222,7 +311,7 @@ fn reach(server: &Server, occasion: &mut Occasion<'_>) -> Result<(Target, Option
     Ok((target, Some(provisioned)))
 }
 
-fn at_url(template: &UrlTemplate) -> Result<Target, StandError> {
+pub(super) fn at_url(template: &UrlTemplate) -> Result<Target, StandError> {
     let url = template.resolve(|name| std::env::var(name).ok())?;
     Ok(Target::parse(&url, &Surroundings::of_this_process())?)
 }

@@ -54,7 +54,11 @@ fn serve(order: &ForkOrder) -> io::Result<()> {
     let mut fork = Fork::new(order, &mut progress);
     let outcome = match &order.place {
         Place::SqliteMemory | Place::SqliteFile { .. } => on_sqlite::run(order, &mut fork),
-        Place::Postgres { target, schema } => on_postgres::run(order, target, schema, &mut fork),
+        Place::Postgres {
+            target,
+            schema,
+            creations,
+        } => on_postgres::run(order, target, schema, creations, &mut fork),
     };
     match outcome {
         Err(error) if !fork.measured => say(&Report::Unable {

@@ -3,8 +3,21 @@
 //! It is right only as long as the copy equals what a read would return; that is what every pair's comparison of
 //! answers tests.
 
+use super::facts::{ANYWHERE, Facts};
 use super::{PreviewError, Strategy};
 use crate::workload::{Answer, Inputs, Overrides, Workload};
+
+pub(super) const FACTS: Facts = Facts {
+    sentence: "Apply the overrides to a loaded copy in memory and compute; the database is never touched.",
+    stands_for: "the study",
+    on: ANYWHERE,
+    why_not: "",
+    round_trips: Some(0),
+    writes: "nothing",
+    honours: &[],
+    caveat: "a second read path to keep honest",
+    nominal_ms: 0.0,
+};
 
 pub(super) struct Copy {
     workload: Workload,

@@ -1,18 +1,32 @@
 //! The ways to produce a preview, one file each, behind one small trait.
 //!
 //! A strategy is written against a backend's session; the session carries both sides of a pair, so that no side has a
-//! warmer connection than the other. Adding a strategy takes a new file, a name in [`StrategyName`] and a line in the
-//! registry of each backend that it supports.
+//! warmer connection than the other. Adding a strategy takes a new file with its [`Facts`], a line for its
+//! name, and a line in the registry of each engine that can do it.
 
 mod copy;
+mod copy_fresh;
+mod facts;
+mod instance;
+mod name;
+mod overlay_temp;
+mod reenact;
 mod registry;
 mod rollback;
+mod rollback_driver;
+mod rollback_one_message;
+mod rollback_pipelined;
+mod rollback_serial;
+mod rollback_set;
+mod savepoint;
+mod sqlite_clone;
+mod template;
+mod undo_function;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use facts::{Facts, Ground, Honour};
+pub use name::StrategyName;
 pub use registry::{on_postgres, on_sqlite};
 
 use crate::backend::BackendError;
@@ -35,50 +49,6 @@ impl Engine {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
         }
-    }
-}
-
-/// A strategy's name, as manifests and tables use it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StrategyName {
-    /// Write the overrides, read the model back, compute, roll back.
-    Rollback,
-    /// Apply the overrides to a loaded copy in memory and compute.
-    Copy,
-}
-
-impl StrategyName {
-    /// Every strategy there is.
-    pub const ALL: [Self; 2] = [Self::Rollback, Self::Copy];
-
-    /// The manifest's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rollback => "rollback",
-            Self::Copy => "copy",
-        }
-    }
-
-    /// The engines that can do it.
-    pub fn engines(self) -> &'static [Engine] {
-        match self {
-            Self::Rollback | Self::Copy => &[Engine::Sqlite, Engine::Postgres],
-        }
-    }
-
-    /// Round trips that one preview takes where the backend is at a distance.
-    pub fn round_trips(self) -> u32 {
-        match self {
-            Self::Rollback => 3,
-            Self::Copy => 0,
-        }
-    }
-}
-
-impl fmt::Display for StrategyName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -114,5 +84,14 @@ pub enum PreviewError {
 impl From<PgError> for PreviewError {
     fn from(error: PgError) -> Self {
         Self::Backend(error.into())
+    }
+}
+
+fn all_written(touched: u64, overrides: &Overrides) -> Result<(), PreviewError> {
+    let overridden = overrides.len() as u64;
+    if touched == overridden {
+        Ok(())
+    } else {
+        Err(PreviewError::Write { touched, overridden })
     }
 }

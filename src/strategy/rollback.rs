@@ -4,11 +4,24 @@
 //! the select, the rollback. Every step is awaited, the rollback too: a rollback in the background would hide a round
 //! trip and the tail of the locks.
 
-use super::{PreviewError, Strategy};
+use super::facts::{ANYWHERE, Facts, WRITTEN};
+use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
-use crate::backend::postgres::{Param, PostgresSession, Statement};
+use crate::backend::postgres::{PostgresSession, Statement, Updates};
 use crate::backend::sqlite::SqliteSession;
 use crate::workload::{Answer, Overrides, Workload};
+
+pub(super) const FACTS: Facts = Facts {
+    sentence: "Write the overrides in a transaction, read the model back, compute, roll back.",
+    stands_for: "the study",
+    on: ANYWHERE,
+    why_not: "",
+    round_trips: Some(3),
+    writes: "4 dead rows, about 1 kB of log",
+    honours: WRITTEN,
+    caveat: "holds row locks over its trips",
+    nominal_ms: 0.15,
+};
 
 pub(super) struct OnSqlite {
     workload: Workload,
@@ -25,11 +38,7 @@ impl OnSqlite {
 impl Strategy<SqliteSession> for OnSqlite {
     fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
         session.begin_immediate()?;
-        let mut touched = 0;
-        for field in overrides {
-            touched += session.update(&field.name, field.value)?;
-        }
-        all_written(touched, overrides)?;
+        all_written(session.update_all(overrides)?, overrides)?;
         let inputs = session.read_model(&self.workload)?;
         let answer = self.workload.project(&inputs);
         session.rollback()?;
@@ -40,7 +49,7 @@ impl Strategy<SqliteSession> for OnSqlite {
 pub(super) struct OnPostgres {
     workload: Workload,
     begin: Statement,
-    update: Statement,
+    updates: Updates,
     rollback: Statement,
 }
 
@@ -49,7 +58,7 @@ impl OnPostgres {
         Ok(Self {
             workload: workload.clone(),
             begin: session.prepare("BEGIN", &[])?,
-            update: session.prepare_update()?,
+            updates: session.prepare_updates(workload)?,
             rollback: session.prepare("ROLLBACK", &[])?,
         })
     }
@@ -60,23 +69,12 @@ impl Strategy<PostgresSession> for OnPostgres {
         let mut write = session.flight();
         write.execute(self.begin, &[])?;
         for field in overrides {
-            write.execute(self.update, &[Param::Text(&field.name), Param::Float8(field.value)])?;
+            self.updates.execute(&mut write, field)?;
         }
         all_written(write.land(|_| Ok(()))?.rows_affected, overrides)?;
         let inputs = session.read_model(&self.workload)?;
         let answer = self.workload.project(&inputs);
-        let mut discard = session.flight();
-        discard.execute(self.rollback, &[])?;
-        discard.land(|_| Ok(()))?;
+        session.execute(self.rollback)?;
         Ok(answer)
-    }
-}
-
-fn all_written(touched: u64, overrides: &Overrides) -> Result<(), PreviewError> {
-    let overridden = overrides.len() as u64;
-    if touched == overridden {
-        Ok(())
-    } else {
-        Err(PreviewError::Write { touched, overridden })
     }
 }

@@ -8,10 +8,12 @@
 mod model;
 mod overrides;
 mod projection;
+mod shape;
 
-pub use model::{Inputs, InputsReader, ReadError};
+pub use model::{COLUMNS, GLOBAL_ROW, Inputs, InputsReader, ReadError};
 pub use overrides::{Override, Overrides, delta_of};
 pub use projection::{Answer, AnswerDigest};
+pub use shape::Shape;
 
 use model::Layout;
 
@@ -22,11 +24,18 @@ pub struct Workload {
     stored: Inputs,
     plans: u32,
     months: u32,
+    shape: Shape,
 }
 
 impl Workload {
     /// The model with `plans` plans, projected over `months` months. Both are at least 1.
+    /// It lies in the study's shape.
     pub fn new(plans: u32, months: u32) -> Self {
+        Self::shaped(plans, months, Shape::Kv)
+    }
+
+    /// The same model in a table of another shape.
+    pub fn shaped(plans: u32, months: u32, shape: Shape) -> Self {
         let layout = Layout::new(plans);
         let stored = model::stored_values(plans);
         Self {
@@ -34,7 +43,13 @@ impl Workload {
             stored,
             plans,
             months,
+            shape,
         }
+    }
+
+    /// How its table is laid out.
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// Rows of the model: `2 + 4 · plans`.
@@ -45,6 +60,11 @@ impl Workload {
     /// Name and stored value of every row, in the order in which a fork inserts them.
     pub fn rows(&self) -> impl Iterator<Item = (&str, f64)> {
         self.layout.names().zip(self.stored.values().iter().copied())
+    }
+
+    /// What [`Shape::Wide`] stores: a plan's number (−1 for the global row) and its columns, in the order of [`COLUMNS`].
+    pub fn wide_rows(&self) -> impl Iterator<Item = (i64, [Option<f64>; COLUMNS.len()])> {
+        model::wide_rows(&self.stored, self.plans)
     }
 
     /// The stored values themselves.

@@ -15,6 +15,38 @@ pub(super) const FIELDS_PER_PLAN: usize = 4;
 pub(super) const STARTING_CASH: usize = 0;
 pub(super) const FIXED_BURN: usize = 1;
 
+/// Columns of the wide shape: the global fields, then a plan's.
+pub const COLUMNS: [&str; 6] = ["starting_cash", "fixed_burn", "price", "growth", "churn", "subs"];
+/// The plan's number of the wide shape's row that holds the global fields.
+pub const GLOBAL_ROW: i64 = -1;
+
+/// Row and column of a field in the wide shape.
+pub(super) fn wide_place(place: usize) -> (i64, usize) {
+    match place.checked_sub(GLOBAL_FIELDS) {
+        None => (GLOBAL_ROW, place),
+        Some(own) => ((own / FIELDS_PER_PLAN) as i64, GLOBAL_FIELDS + own % FIELDS_PER_PLAN),
+    }
+}
+
+/// The rows of the wide shape; a column that does not belong to its row is empty.
+pub(super) fn wide_rows(inputs: &Inputs, plans: u32) -> impl Iterator<Item = (i64, [Option<f64>; COLUMNS.len()])> {
+    let values = &inputs.0;
+    let global = [
+        Some(values[STARTING_CASH]),
+        Some(values[FIXED_BURN]),
+        None,
+        None,
+        None,
+        None,
+    ];
+    let of_plan = |plan: u32| {
+        let base = plan_base(plan as usize);
+        let [price, growth, churn, subs] = [0, 1, 2, 3].map(|field| Some(values[base + field]));
+        (i64::from(plan), [None, None, price, growth, churn, subs])
+    };
+    std::iter::once((GLOBAL_ROW, global)).chain((0..plans).map(of_plan))
+}
+
 /// Place of a plan's first field; price, growth, churn and subs follow each other.
 pub(super) const fn plan_base(plan: usize) -> usize {
     GLOBAL_FIELDS + FIELDS_PER_PLAN * plan
@@ -143,8 +175,33 @@ impl<'a> InputsReader<'a> {
         let Some(&place) = self.layout.places.get(name) else {
             return Err(ReadError::Foreign(name.to_owned()));
         };
+        self.put(place, value)
+    }
+
+    /// Takes one field of a row of the wide shape.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn accept_wide(&mut self, plan: i64, column: usize, value: f64) -> Result<(), ReadError> {
+        let place = if plan == GLOBAL_ROW && column < GLOBAL_FIELDS {
+            Some(column)
+        } else {
+            let own = column.checked_sub(GLOBAL_FIELDS);
+            usize::try_from(plan)
+                .ok()
+                .zip(own)
+                .map(|(plan, own)| plan_base(plan) + own)
+        };
+        let Some(place) = place.filter(|place| *place < self.values.len()) else {
+            let column = COLUMNS.get(column).copied().unwrap_or("?");
+            return Err(ReadError::Foreign(format!("{column} of plan {plan}")));
+        };
+        self.put(place, value)
+    }
+
+    fn put(&mut self, place: usize, value: f64) -> Result<(), ReadError> {
         if std::mem::replace(&mut self.seen[place], true) {
-            return Err(ReadError::Doubled(name.to_owned()));
+            return Err(ReadError::Doubled(self.layout.name(place).to_owned()));
         }
         self.values[place] = value;
         self.count += 1;

@@ -21,6 +21,14 @@ pub struct Override {
     pub value: f64,
 }
 
+impl Override {
+    /// Where it stands in the wide shape: the plan's number and the column.
+    pub fn wide(&self) -> (i64, &'static str) {
+        let (plan, column) = model::wide_place(self.place);
+        (plan, model::COLUMNS[column])
+    }
+}
+
 /// The fields of one drag, in the fixed order in which every strategy writes them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overrides(Vec<Override>);

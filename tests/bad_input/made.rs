@@ -139,6 +139,7 @@ pub fn cell(index: u32, plans: u32, is_control: bool) -> CellRow {
         subject: "rollback".to_owned(),
         baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
         round_trips: None,
+        schema_shape: None,
     }
 }
 

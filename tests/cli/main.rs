@@ -2,6 +2,7 @@
 //! wrong with them. Each test holds the exit code, what is said, and what is on disk afterwards.
 
 mod analyze;
+mod clean;
 mod damage;
 mod damage_unfinished;
 mod disk;

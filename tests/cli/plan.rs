@@ -32,7 +32,17 @@ fn every_experiment_that_is_shipped_can_be_planned() {
     names.sort();
     assert_eq!(
         names,
-        ["pg-local", "pg16-docker", "placebo", "sqlite-file", "sqlite-memory"]
+        [
+            "ladder-pg",
+            "ladder-pg-clones",
+            "ladder-sqlite",
+            "pg-local",
+            "pg16-docker",
+            "placebo",
+            "schemas-pg",
+            "sqlite-file",
+            "sqlite-memory"
+        ]
     );
 }
 

@@ -99,6 +99,7 @@ fn cells() -> Vec<CellRow> {
         subject: "rollback".to_owned(),
         baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
         round_trips: Some(if is_control { 0 } else { 3 }),
+        schema_shape: None,
     };
     vec![
         cell(0, 10, false),

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// A relay for one connection to a server on the loopback address.
+/// A relay to a server on the loopback address. It notes what its connections send in the order in which it comes.
 pub struct Relay {
     /// Where to connect instead.
     pub port: u16,
@@ -20,24 +20,30 @@ impl Relay {
         let writes = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&writes);
         thread::spawn(move || {
-            let (client, _) = listener.accept().unwrap();
-            let server = TcpStream::connect(("127.0.0.1", server_port)).unwrap();
-            client.set_nodelay(true).unwrap();
-            server.set_nodelay(true).unwrap();
-            let (answers, back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-            thread::spawn(move || pump(answers, back, |_| ()));
-            let mut messages = Frontend::default();
-            pump(client, server, |bytes| {
-                noted.lock().unwrap().push(messages.types_in(bytes));
-            });
+            for client in listener.incoming() {
+                pass(client.unwrap(), server_port, Arc::clone(&noted));
+            }
         });
         Self { port, writes }
     }
-
     /// What was sent since the last call: the message types of each client write, noted before it is passed on.
     pub fn take_writes(&self) -> Vec<String> {
         std::mem::take(&mut self.writes.lock().unwrap())
     }
+}
+
+fn pass(client: TcpStream, server_port: u16, noted: Arc<Mutex<Vec<String>>>) {
+    let server = TcpStream::connect(("127.0.0.1", server_port)).unwrap();
+    client.set_nodelay(true).unwrap();
+    server.set_nodelay(true).unwrap();
+    let (answers, back) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    thread::spawn(move || pump(answers, back, |_| ()));
+    thread::spawn(move || {
+        let mut messages = Frontend::default();
+        pump(client, server, |bytes| {
+            noted.lock().unwrap().push(messages.types_in(bytes));
+        });
+    });
 }
 
 fn pump(mut from: TcpStream, mut to: TcpStream, mut note: impl FnMut(&[u8])) {

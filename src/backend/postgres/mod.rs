@@ -6,14 +6,20 @@
 //! [`target`] under the same TLS rules, [`tls`], and fail with the same [`PgError`].
 
 pub mod control;
+mod driver;
 mod error;
 mod session;
+mod table;
 pub mod target;
+mod template;
 pub mod tls;
 pub mod wire;
 
 pub use control::{Control, TableState};
+pub use driver::Driver;
 pub use error::{PgError, ServerError};
-pub use session::PostgresSession;
+pub use session::{PostgresSession, Updates, land_model};
+pub use table::ModelTable;
 pub use target::{Secret, Surroundings, Target, TargetError};
-pub use wire::{Param, ParamType, Statement};
+pub use template::{CloneBy, Template};
+pub use wire::{Flight, Landing, Param, ParamType, Statement};

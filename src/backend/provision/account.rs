@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::error::ProvisionError;
 
 /// The start of the directory's name, by which an orphan can be found.
-const PREFIX: &str = "preview-cost-pg-";
+pub(super) const PREFIX: &str = "preview-cost-pg-";
 
 /// What the server inherits of the environment. Nothing else: variables such as `PGPORT` or `NOTIFY_SOCKET`
 /// would change it, and a secret of root's must not reach another user's process.

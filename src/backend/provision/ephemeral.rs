@@ -9,9 +9,9 @@
 //! file system's type is among the facts, and `TMPDIR` chooses another place.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Seek as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -88,6 +88,74 @@ impl Ephemeral {
         Ok(server)
     }
 
+    /// A cluster in which SQL has been run, without a server. See [`Prepared`](super::Prepared).
+    pub fn prepare(
+        sql: &str,
+        note: &mut dyn FnMut(&Path) -> Result<(), ProvisionError>,
+    ) -> Result<Self, ProvisionError> {
+        let prepared = Self::nowhere()?;
+        note(prepared.directory.path())?;
+        prepared.create_cluster(&Leash::default())?;
+        prepared.feed(sql)?;
+        Ok(prepared)
+    }
+
+    /// A server on a copy of a data directory in which none runs. `cp` shares blocks where the file system can.
+    pub fn start_copy(prepared: &Path, leash: &Leash) -> Result<Self, ProvisionError> {
+        let mut server = Self::nowhere()?;
+        let mut copy = server.account.command(Path::new("cp"), server.directory.path());
+        copy.arg("-R").arg(prepared).arg(server.data());
+        let finished = process::run(&mut copy, INITDB_DEADLINE, Some(leash))?;
+        if !finished.status.success() {
+            return Err(ProvisionError::Io {
+                action: format!("copy {}", prepared.display()),
+                detail: finished.complaint(),
+            });
+        }
+        server.launch(leash)?;
+        Ok(server)
+    }
+
+    /// A directory of its own, with nothing in it yet.
+    fn nowhere() -> Result<Self, ProvisionError> {
+        let (binaries, account) = (ServerBinaries::find()?, Account::choose()?);
+        let directory = account.directory()?;
+        Ok(Self {
+            binaries,
+            account,
+            directory,
+            settings: Vec::new(),
+            port: 0,
+            child: None,
+        })
+    }
+
+    /// Runs statements in single-user mode, which leaves the cluster shut down in order. It tells an error and goes on,
+    /// so what it says is looked at.
+    fn feed(&self, sql: &str) -> Result<(), ProvisionError> {
+        let mut input = tempfile::tempfile().map_err(|e| ProvisionError::io("make a temporary file", &e))?;
+        input
+            .write_all(sql.as_bytes())
+            .and_then(|()| input.rewind())
+            .map_err(|e| ProvisionError::io("write a temporary file", &e))?;
+        let mut single = self
+            .account
+            .command(&self.binaries.program("postgres"), self.directory.path());
+        single.args(["--single", "-j", "-D"]).arg(self.data()).arg(SUPERUSER);
+        let finished = process::run_fed(&mut single, input.into(), INITDB_DEADLINE, None)?;
+        let told = ["ERROR:", "FATAL:", "PANIC:"]
+            .iter()
+            .any(|word| finished.stderr.contains(word));
+        if told || !finished.status.success() {
+            return Err(ProvisionError::StartFailed {
+                what: "postgres --single".to_owned(),
+                detail: finished.status.to_string(),
+                log: process::tail(&finished.stderr, LOG_LINES),
+            });
+        }
+        Ok(())
+    }
+
     /// How to reach it.
     pub fn ready(&self) -> Ready {
         Ready {
@@ -105,7 +173,7 @@ impl Ephemeral {
         self.end()
     }
 
-    fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
 

@@ -101,7 +101,7 @@ pub enum ProvisionError {
 
 impl ProvisionError {
     /// An error of the operating system; `action` continues "cannot …".
-    pub(super) fn io(action: impl Into<String>, error: &std::io::Error) -> Self {
+    pub(in crate::backend) fn io(action: impl Into<String>, error: &std::io::Error) -> Self {
         Self::Io {
             action: action.into(),
             detail: error.to_string(),

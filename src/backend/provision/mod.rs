@@ -31,6 +31,7 @@ mod ephemeral;
 mod error;
 mod handle;
 mod leash;
+mod prepared;
 mod probe;
 mod process;
 mod removal;
@@ -40,6 +41,7 @@ mod wire;
 pub use binaries::{Search, ServerBinaries};
 pub use error::ProvisionError;
 pub use handle::Provisioned;
+pub use prepared::Prepared;
 pub use wire::Order;
 
 /// The scope of every fact that this room reports.
@@ -47,6 +49,21 @@ const SCOPE: &str = "provision";
 
 /// The superuser of every server that is started here, and also the database that it has.
 const SUPERUSER: &str = "postgres";
+
+/// Removes a directory that was made for a server of this program. One that is gone already is as good.
+///
+/// # Errors
+/// [`ProvisionError::CleanUp`], also for a directory that is not called as these are.
+pub fn remove_directory(path: &std::path::Path) -> Result<(), ProvisionError> {
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    if !name.starts_with(account::PREFIX) {
+        return Err(ProvisionError::CleanUp {
+            detail: format!("{} was not made by preview-cost, and is left alone", path.display()),
+            advice: "look at it by hand".to_owned(),
+        });
+    }
+    removal::remove(path)
+}
 
 /// Which container client is on PATH: `docker`, else `podman`. Whether its engine answers is seen when it is needed.
 ///

@@ -40,13 +40,23 @@ pub(super) fn run(
     deadline: Duration,
     leash: Option<&Leash>,
 ) -> Result<Finished, ProvisionError> {
+    run_fed(command, Stdio::null(), deadline, leash)
+}
+
+/// The same with something on its standard input.
+pub(super) fn run_fed(
+    command: &mut Command,
+    input: Stdio,
+    deadline: Duration,
+    leash: Option<&Leash>,
+) -> Result<Finished, ProvisionError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| ProvisionError::io(format!("run {name}"), &error);
     let (mut stdout, mut stderr) = (
         tempfile::tempfile().map_err(failed)?,
         tempfile::tempfile().map_err(failed)?,
     );
-    command.stdin(Stdio::null());
+    command.stdin(input);
     command
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?);

@@ -93,6 +93,11 @@ impl Server {
                 let ready = server.ready();
                 Ok((Self::Ephemeral(Box::new(server)), ready))
             }
+            Order::Instance { prepared } => {
+                let server = Ephemeral::start_copy(prepared, leash)?;
+                let ready = server.ready();
+                Ok((Self::Ephemeral(Box::new(server)), ready))
+            }
             Order::Container { image } => {
                 let (container, password) = Container::start(image, leash, stage)?;
                 let ready = container.ready(password);

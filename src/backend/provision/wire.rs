@@ -1,6 +1,7 @@
 //! What passes between supervisor and warden: one JSON line a message, in both directions.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,11 @@ pub enum Order {
     Ephemeral {
         /// Server settings (name, value) in addition to PostgreSQL's defaults; later ones win.
         settings: Vec<(String, String)>,
+    },
+    /// The same on a copy of a prepared data directory, with PostgreSQL's defaults.
+    Instance {
+        /// The data directory; no server runs in it.
+        prepared: PathBuf,
     },
     /// A container of an image with the official `postgres` image's interface.
     Container {

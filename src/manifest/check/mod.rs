@@ -1,15 +1,16 @@
 //! From what was written to what is meant: defaults, ranges and cross-checks, every fault at once.
 
 mod backend;
+mod grid;
 mod registration;
 mod values;
 
 use super::fault::Fault;
-use super::wire::{At, FiguresWire, GridWire, MeasureWire, Number, Reader, Wire};
+use super::wire::{At, FiguresWire, MeasureWire, Reader, Wire};
 use super::{Backend, FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
-use crate::strategy::{Engine, StrategyName};
 use crate::units::{Nanos, Seed};
 use backend::backend;
+use grid::grid;
 use values::{integer, millis, named, one_of, required, whole};
 
 /// The ranges that a manifest's numbers must lie in.
@@ -50,10 +51,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let question = text(wire.question, "question", &mut reader);
     let backend_span = wire.backend.span.clone();
     let backend = backend(wire.backend, &mut reader);
-    let engine = backend.as_ref().map(|backend| match backend {
-        Backend::Postgres { .. } => Engine::Postgres,
-        Backend::SqliteMemory | Backend::SqliteFile { .. } => Engine::Sqlite,
-    });
+    let ground = backend.as_ref().map(Backend::ground);
     if backend_span.is_none() {
         reader.fault(
             &(0..0),
@@ -61,7 +59,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
             "is missing; add a table `[backend]` with `engine = \"sqlite\"`",
         );
     }
-    let grid = grid(wire.grid, engine, &mut reader);
+    let grid = grid(wire.grid, ground, &mut reader);
     let measure = measure(wire.measure, &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
     let registration = registration::registration(wire.registration, wire.claims.as_ref(), &mut reader);
@@ -137,81 +135,6 @@ fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked
     Some(value)
 }
 
-fn grid(wire: GridWire, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<Grid> {
-    if wire.span.is_none() {
-        reader.fault(
-            &(0..0),
-            "grid",
-            "is missing; add a table `[grid]` with plans, subjects and baseline",
-        );
-        return None;
-    }
-    let plans =
-        required(wire.plans, "grid.plans", wire.span.as_ref(), reader).and_then(|plans| plan_sizes(&plans, reader));
-    let subjects = required(wire.subjects, "grid.subjects", wire.span.as_ref(), reader)
-        .and_then(|subjects| strategies(&subjects, engine, reader));
-    let baseline = required(wire.baseline, "grid.baseline", wire.span.as_ref(), reader)
-        .and_then(|baseline| strategy(&baseline, "grid.baseline", engine, reader));
-    let control = wire.control.is_none_or(|control| control.value);
-    Some(Grid {
-        plans: plans?,
-        subjects: subjects?,
-        baseline: baseline?,
-        control,
-    })
-}
-
-fn plan_sizes(plans: &At<Vec<At<Number>>>, reader: &mut Reader<'_>) -> Checked<Vec<u32>> {
-    if plans.value.is_empty() {
-        reader.fault(&plans.span, "grid.plans", "must name at least one size");
-        return None;
-    }
-    let mut sizes = Vec::new();
-    for size in &plans.value {
-        let value = u32::try_from(integer(size, "grid.plans", &limits::PLANS, reader)?).ok()?;
-        if sizes.contains(&value) {
-            reader.fault(&size.span, "grid.plans", format!("names {value} twice"));
-            return None;
-        }
-        sizes.push(value);
-    }
-    sizes.sort_unstable();
-    Some(sizes)
-}
-
-fn strategies(
-    subjects: &At<Vec<At<String>>>,
-    engine: Option<Engine>,
-    reader: &mut Reader<'_>,
-) -> Checked<Vec<StrategyName>> {
-    if subjects.value.is_empty() {
-        reader.fault(&subjects.span, "grid.subjects", "must name at least one strategy");
-        return None;
-    }
-    let mut names = Vec::new();
-    for subject in &subjects.value {
-        if let Some(name) = strategy(subject, "grid.subjects", engine, reader) {
-            if names.contains(&name) {
-                reader.fault(&subject.span, "grid.subjects", format!("names {} twice", name.as_str()));
-            }
-            names.push(name);
-        }
-    }
-    (names.len() == subjects.value.len()).then_some(names)
-}
-
-fn strategy(name: &At<String>, key: &str, engine: Option<Engine>, reader: &mut Reader<'_>) -> Checked<StrategyName> {
-    let found = named(name, key, &StrategyName::ALL, StrategyName::as_str, reader)?;
-    if let Some(engine) = engine
-        && !found.engines().contains(&engine)
-    {
-        let message = format!("is {}, which {} cannot do", found.as_str(), engine.as_str());
-        reader.fault(&name.span, key, message);
-        return None;
-    }
-    Some(found)
-}
-
 fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
     let months = whole(wire.months, "measure.months", &limits::MONTHS, 60, reader);
     let previews = whole(wire.previews, "measure.previews", &limits::PREVIEWS, 300, reader);
@@ -260,37 +183,18 @@ fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> C
 
 /// The primary figure; by default the difference of the first subject at the middle size.
 fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Checked<String> {
-    let ids: Vec<String> = (grid.plans.iter())
-        .flat_map(|&plans| grid.subjects.iter().map(move |&subject| grid.cell_id(plans, subject)))
+    let ids: Vec<String> = (grid.points())
+        .map(|(plans, shape, subject)| grid.cell_id(plans, shape, subject))
         .flat_map(|cell| PRIMARY_FIGURES.map(|figure| format!("{cell}.{figure}")))
         .collect();
     let Some(primary) = wire else {
         let middle = grid.plans[(grid.plans.len() - 1) / 2];
         return Some(format!(
             "{}.{}",
-            grid.cell_id(middle, grid.subjects[0]),
+            grid.cell_id(middle, grid.schemas[0], grid.subjects[0]),
             PRIMARY_FIGURES[0]
         ));
     };
     let known: Vec<&str> = ids.iter().map(String::as_str).collect();
     one_of(&primary, "figures.primary", &known, reader).map(str::to_owned)
-}
-
-impl Grid {
-    /// Id of a cell, e.g. `cell[plans=40]`; the subject is named where there are several.
-    pub fn cell_id(&self, plans: u32, subject: StrategyName) -> String {
-        format!("cell[{}]", self.coordinates(plans, subject))
-    }
-
-    /// Id of a control cell, e.g. `control[plans=40]`.
-    pub fn control_id(&self, plans: u32, subject: StrategyName) -> String {
-        format!("control[{}]", self.coordinates(plans, subject))
-    }
-
-    fn coordinates(&self, plans: u32, subject: StrategyName) -> String {
-        match self.subjects.as_slice() {
-            [_] => format!("plans={plans}"),
-            _ => format!("plans={plans},subject={}", subject.as_str()),
-        }
-    }
 }

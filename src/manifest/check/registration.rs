@@ -129,21 +129,20 @@ pub(super) fn claims(
 
 /// Ids of every figure that a run of this grid has.
 fn figures_of(grid: &Grid) -> Vec<String> {
-    let subjects = || grid.subjects.iter().copied();
-    let points = || {
-        grid.plans
-            .iter()
-            .flat_map(|&plans| subjects().map(move |subject| (plans, subject)))
-    };
-    let cells = points().map(|(plans, subject)| grid.cell_id(plans, subject));
-    let controls = points().filter(|(_, subject)| grid.control && *subject != grid.baseline);
-    let controls = controls.map(|(plans, subject)| grid.control_id(plans, subject));
+    let cells = (grid.points()).map(|(plans, shape, subject)| grid.cell_id(plans, shape, subject));
+    let controls = (grid.points()).filter(|(_, _, subject)| grid.control && *subject != grid.baseline);
+    let controls = controls.map(|(plans, shape, subject)| grid.control_id(plans, shape, subject));
     let of_cells = cells
         .chain(controls)
         .flat_map(|cell| CELL_FIGURES.iter().map(move |figure| format!("{cell}.{}", figure.key)));
-    let grown = subjects().filter(|_| grid.plans.len() > 1);
-    let of_sizes = grown.flat_map(|subject| {
-        let sides = format!("scaling[subject={subject},baseline={}]", grid.baseline);
+    let grown = (grid.points()).filter(|(plans, ..)| grid.plans.len() > 1 && *plans == grid.plans[0]);
+    let of_sizes = grown.flat_map(|(_, shape, subject)| {
+        let schema = if grid.names_schemas() {
+            format!(",schema={}", shape.as_str())
+        } else {
+            String::new()
+        };
+        let sides = format!("scaling[subject={subject},baseline={}{schema}]", grid.baseline);
         SCALING_FIGURES
             .iter()
             .map(move |figure| format!("{sides}.{}", figure.key))

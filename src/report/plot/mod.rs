@@ -134,7 +134,7 @@ fn plans(cell: &CellSummary) -> String {
 }
 
 fn sides(cell: &CellSummary) -> String {
-    format!("{} − {}", cell.cell.subject, cell.cell.baseline)
+    cell.cell.sides()
 }
 
 /// Letters and digits in words with hyphens.

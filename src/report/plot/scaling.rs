@@ -14,7 +14,10 @@ pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery,
     let mut plots = Vec::new();
     for (place, scaling) in analysis.scaling.iter().enumerate() {
         let of_sides: Vec<&Seen<'_>> = (seen.iter())
-            .filter(|seen| seen.cell.cell.subject == scaling.subject && seen.cell.cell.baseline == scaling.baseline)
+            .filter(|seen| {
+                let row = &seen.cell.cell;
+                row.subject == scaling.subject && row.baseline == scaling.baseline && row.schema_shape == scaling.schema
+            })
             .collect();
         plots.push(difference(place, scaling, &of_sides)?);
         plots.push(ratio(place, scaling, &of_sides)?);

@@ -140,7 +140,8 @@ def difference_figures(pairs, by_fork, medians):
 
 def noise(cell, cells, figures):
     """What the control at the same size could have told from nothing."""
-    same = (cells.kind == "control") & (cells.plans == cell.plans) & (cells.subject == cell.subject)
+    coordinates = cell.id[cell.id.index("[") :]
+    same = (cells.kind == "control") & cells.id.str.endswith(coordinates, na=False)
     for control in cells[same].id[:1]:
         _, low, high = figures[control].get("difference.median", (None, None, None))
         if low is None:
@@ -196,7 +197,9 @@ def scaling(cells, fork_medians):
     """A straight line through the sizes for each round of forks, and the mean of the lines."""
     figures = {}
     comparisons = cells[cells.kind == "comparison"]
-    for (subject, baseline), of_sides in comparisons.groupby(["subject", "baseline"], sort=False):
+    schema = comparisons.id.str.extract(r"(,schema=[^],]+)", expand=False).fillna("")
+    by = [comparisons.subject, comparisons.baseline, schema]
+    for (subject, baseline, schema), of_sides in comparisons.groupby(by, sort=False):
         if len(of_sides) < 2:
             continue
         medians = of_sides.merge(fork_medians, on="cell").pivot(index="fork", columns="plans", values="d")
@@ -207,7 +210,7 @@ def scaling(cells, fork_medians):
         centred = sizes - sizes.mean()
         slopes = (rounds.to_numpy(dtype=float) * centred).sum(axis=1) / (centred**2).sum()
         fixed = rounds.mean(axis=1).to_numpy() - slopes * sizes.mean()
-        name = f"scaling[subject={subject},baseline={baseline}]"
+        name = f"scaling[subject={subject},baseline={baseline}{schema}]"
         figures[name] = {"fixed": over_forks(fixed), "per_plan": over_forks(slopes)}
     return figures
 

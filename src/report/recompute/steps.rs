@@ -214,6 +214,7 @@ GROUP BY cell",
 SELECT cells.cell, min(controls.cell) AS control
 FROM cells JOIN cells AS controls ON controls.kind = 'control'
   AND controls.plans = cells.plans AND controls.subject = cells.subject
+  AND regexp_extract(controls.id, 'schema=[^],]+') = regexp_extract(cells.id, 'schema=[^],]+')
 GROUP BY cells.cell",
     ),
     view(
@@ -222,14 +223,17 @@ GROUP BY cells.cell",
         "\
 Least squares through the sizes, for each round of forks that every size has.",
         "\
-SELECT 'scaling[subject=' || subject || ',baseline=' || baseline || ']' AS id,
+SELECT 'scaling[subject=' || subject || ',baseline=' || baseline || schema || ']' AS id,
   regr_intercept(difference_ns, plans) AS fixed_ns,
   regr_slope(difference_ns, plans) AS per_plan_ns
-FROM fork_medians JOIN cells USING (cell) JOIN (
-  SELECT subject, baseline, count(*) AS sizes FROM cells WHERE kind = 'comparison' GROUP BY subject, baseline
-) USING (subject, baseline)
-WHERE kind = 'comparison' AND sizes >= 2
-GROUP BY subject, baseline, sizes, fork
+FROM fork_medians JOIN (
+  SELECT *, regexp_extract(id, ',schema=[^],]+') AS schema, count(*) OVER (
+    PARTITION BY subject, baseline, regexp_extract(id, ',schema=[^],]+')
+  ) AS sizes
+  FROM cells WHERE kind = 'comparison'
+) USING (cell)
+WHERE sizes >= 2
+GROUP BY subject, baseline, schema, sizes, fork
 HAVING count(*) = sizes",
     ),
 ];

@@ -9,7 +9,7 @@ use crate::backend::postgres::target::Target;
 use crate::backend::postgres::{PgError, ServerError, tls};
 
 /// An error that came while connecting.
-pub(super) fn connect_error(target: &Target, error: &postgres::Error) -> PgError {
+pub(in crate::backend::postgres) fn connect_error(target: &Target, error: &postgres::Error) -> PgError {
     let address = target.address();
     if let Some(server) = error.as_db_error() {
         return PgError::refused(address, Box::new(server_error(server)));
@@ -45,7 +45,7 @@ pub(super) fn connect_error(target: &Target, error: &postgres::Error) -> PgError
 }
 
 /// An error that came from a command.
-pub(super) fn command_error(error: &postgres::Error) -> PgError {
+pub(in crate::backend::postgres) fn command_error(error: &postgres::Error) -> PgError {
     if let Some(server) = error.as_db_error() {
         let server = Box::new(server_error(server));
         // 57P01 to 57P03: an administrator, a crash or a shutdown ended the session.

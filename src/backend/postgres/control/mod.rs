@@ -7,6 +7,7 @@ mod facts;
 mod failure;
 mod model;
 mod schema;
+mod shape;
 
 use std::sync::mpsc;
 use std::thread;
@@ -19,7 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use model::TableState;
 
-use self::failure::{command_error, connect_error};
+pub(super) use self::failure::{command_error, connect_error};
 use super::PgError;
 use super::target::{Host, Target};
 use super::tls::TlsPolicy;
@@ -46,7 +47,7 @@ impl Control {
     /// [`PgError::Connect`], [`PgError::Tls`], [`PgError::Authentication`], [`PgError::Refused`] or
     /// [`PgError::Timeout`].
     pub fn connect(target: &Target) -> Result<Self, PgError> {
-        let mut config = client_config(target);
+        let mut config: Config = client_config(target).into();
         let client = match TlsPolicy::of(target)? {
             TlsPolicy::Never => connect_within(target, config.ssl_mode(ClientSslMode::Disable), NoTls),
             TlsPolicy::IfOffered(tls) => {
@@ -92,6 +93,12 @@ impl Control {
         Ok(())
     }
 
+    /// Ends the session and waits until the client has said goodbye.
+    pub fn close(self) {
+        // A connection that is gone is as good as closed.
+        let _ = self.client.close();
+    }
+
     /// Runs statements without parameters, and drops their rows.
     fn run(&mut self, sql: &str) -> Result<(), PgError> {
         self.client.batch_execute(sql).map_err(|error| command_error(&error))
@@ -133,8 +140,8 @@ where
     }
 }
 
-fn client_config(target: &Target) -> Config {
-    let mut config = Config::new();
+pub(super) fn client_config(target: &Target) -> tokio_postgres::Config {
+    let mut config = tokio_postgres::Config::new();
     match &target.host {
         Host::Name(name) => config.host(name),
         Host::Socket(directory) => config.host_path(directory),

@@ -3,8 +3,10 @@
 use postgres::types::ToSql;
 
 use super::failure::command_error;
+use super::shape;
 use super::{Control, quoted};
-use crate::backend::postgres::PgError;
+use crate::backend::postgres::{ModelTable, PgError};
+use crate::workload::{COLUMNS, Inputs, ReadError, Shape, Workload};
 
 /// What the server knows about the model's table and what previews have done to it.
 ///
@@ -39,27 +41,57 @@ impl Control {
     /// error of the connection. After an error the former table, if any, is still there.
     pub fn create_model(&mut self, schema: &str, rows: &[(String, f64)]) -> Result<(), PgError> {
         self.require_own_schema(schema)?;
-        let table = table_in(schema)?;
         let (names, values): (Vec<&str>, Vec<f64>) = rows.iter().map(|(name, value)| (name.as_str(), *value)).unzip();
-        self.remake(&table, &[&names, &values])
+        self.remake(schema, Shape::Kv, &[&names, &values])
+    }
+
+    /// Makes the table anew in a schema of ours, in the workload's shape, and analyzes it.
+    ///
+    /// # Errors
+    /// As [`create_model`](Self::create_model).
+    pub fn create_shaped(&mut self, schema: &str, workload: &Workload) -> Result<(), PgError> {
+        self.require_own_schema(schema)?;
+        if workload.shape() == Shape::Wide {
+            let mut plans = Vec::new();
+            let mut columns: [Vec<Option<f64>>; COLUMNS.len()] = Default::default();
+            for (plan, values) in workload.wide_rows() {
+                plans.push(plan);
+                for (column, value) in columns.iter_mut().zip(values) {
+                    column.push(value);
+                }
+            }
+            let [cash, burn, price, growth, churn, subs] = &columns;
+            self.remake(schema, Shape::Wide, &[&plans, cash, burn, price, growth, churn, subs])
+        } else {
+            let (names, values): (Vec<&str>, Vec<f64>) = workload.rows().unzip();
+            self.remake(schema, workload.shape(), &[&names, &values])
+        }
+    }
+
+    /// A schema with the model in it as text, for a server in single-user mode: each statement ends in an empty line.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Name`].
+    pub fn model_as_text(schema: &str, workload: &Workload) -> Result<String, PgError> {
+        Ok(shape::as_text(&quoted(schema)?, workload))
+    }
+
+    fn remake(&mut self, schema: &str, shape: Shape, columns: &[&(dyn ToSql + Sync)]) -> Result<(), PgError> {
+        let table = table_in(schema)?;
+        self.fill(&quoted(schema)?, shape, columns)
             .map_err(|error| command_error(&error))?;
         // Otherwise the inserted rows are added to what ANALYZE counts, and appear twice.
         self.refresh_statistics()?;
         self.run(&format!("ANALYZE {table}"))
     }
 
-    fn remake(&mut self, table: &str, columns: &[&(dyn ToSql + Sync)]) -> Result<(), postgres::Error> {
+    fn fill(&mut self, schema: &str, shape: Shape, columns: &[&(dyn ToSql + Sync)]) -> Result<(), postgres::Error> {
         let mut transaction = self.client.transaction()?;
-        transaction.batch_execute(&format!(
-            "DROP TABLE IF EXISTS {table};
-             CREATE TABLE {table} (name varchar(64) PRIMARY KEY, field_value double precision NOT NULL)"
-        ))?;
-        let insert = format!(
-            "INSERT INTO {table} (name, field_value) SELECT given.name, given.field_value
-             FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS given (name, field_value, place)
-             ORDER BY given.place"
-        );
-        transaction.execute(&insert, columns)?;
+        transaction.batch_execute(&shape::drop(schema))?;
+        transaction.batch_execute(&shape::create(schema, shape))?;
+        transaction.execute(&shape::insert(schema, shape), columns)?;
+        transaction.batch_execute(&shape::after(schema, shape))?;
         transaction.commit()
     }
 
@@ -70,7 +102,7 @@ impl Control {
     /// [`PgError::SchemaForeign`] if the schema is not ours, or any error of the connection.
     pub fn drop_model(&mut self, schema: &str) -> Result<(), PgError> {
         self.require_own_schema(schema)?;
-        self.run(&format!("DROP TABLE IF EXISTS {}", table_in(schema)?))
+        self.run(&shape::drop(&quoted(schema)?))
     }
 
     /// The stored model, ordered by the bytes of its names.
@@ -80,11 +112,33 @@ impl Control {
     /// [`PgError::Server`] if there is none, or any error of the connection.
     pub fn read_model(&mut self, schema: &str) -> Result<Vec<(String, f64)>, PgError> {
         let sql = format!(
-            "SELECT name, field_value FROM {} ORDER BY name COLLATE \"C\"",
+            "SELECT name, field_value::float8 FROM {} ORDER BY name COLLATE \"C\"",
             table_in(schema)?
         );
         let rows = self.client.query(&sql, &[]).map_err(|error| command_error(&error))?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
+    /// The stored model as inputs, or why it is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_model`](Self::read_model).
+    pub fn read_inputs(&mut self, schema: &str, workload: &Workload) -> Result<Result<Inputs, ReadError>, PgError> {
+        let select = ModelTable::in_schema(schema, workload.shape()).select();
+        let rows = self.client.query(&select, &[]).map_err(|error| command_error(&error))?;
+        let mut reader = workload.reader();
+        let complete = rows.iter().try_for_each(|row| {
+            if workload.shape() != Shape::Wide {
+                return reader.accept(row.get(0), row.get(1));
+            }
+            let columns =
+                (0..COLUMNS.len()).filter_map(|column| Some((column, row.get::<_, Option<f64>>(column + 1)?)));
+            columns
+                .into_iter()
+                .try_for_each(|(column, value)| reader.accept_wide(row.get(0), column, value))
+        });
+        Ok(complete.and_then(|()| reader.finish()))
     }
 
     /// The present state of the model's table.

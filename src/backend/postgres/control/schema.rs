@@ -1,8 +1,8 @@
 //! The schema that a run creates, marks as its own, and removes.
 
 use super::failure::command_error;
-use super::{Control, quoted};
-use crate::backend::postgres::{PgError, ServerError};
+use super::{Control, quoted, shape};
+use crate::backend::postgres::{PgError, ServerError, template};
 
 /// The comment by which a schema of ours is known.
 const MARK: &str = "made by preview-cost; it is removed when its run ends";
@@ -50,10 +50,31 @@ impl Control {
             return Ok(());
         }
         self.require_own_schema(name)?;
-        self.run(&format!("DROP TABLE IF EXISTS {schema}.model_field"))
+        self.run(&shape::drop(&schema))
             .map_err(|error| left_in_place(name, error))?;
         self.run(&format!("DROP SCHEMA {schema}"))
             .map_err(|error| left_in_place(name, error))
+    }
+
+    /// Removes a database that [`Template`](crate::backend::postgres::Template) made, and ends sessions in it. One that
+    /// is gone already is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Name`] for a name that no such database has; what the server says; or any error of the connection.
+    pub fn drop_database(&mut self, name: &str) -> Result<(), PgError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if !name.starts_with(template::PREFIX) || !name.chars().all(plain) {
+            return Err(PgError::Name { name: name.to_owned() });
+        }
+        // Those in it, and those that are still making it for a client that is gone.
+        let sessions = format!(
+            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity \
+             WHERE pid <> pg_catalog.pg_backend_pid() \
+             AND (datname = '{name}' OR state = 'active' AND query LIKE 'CREATE DATABASE %{name}%')"
+        );
+        self.run(&sessions)?;
+        self.run(&format!("DROP DATABASE IF EXISTS {name}"))
     }
 
     fn schema_exists(&mut self, name: &str) -> Result<bool, PgError> {

@@ -1,6 +1,6 @@
 //! Flights: what a strategy sends in one write and awaits in one go.
 
-use bytes::BufMut;
+use bytes::{BufMut, BytesMut};
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend::{self, BindError};
 
@@ -22,6 +22,12 @@ pub enum ParamType {
     Text,
     /// `double precision`.
     Float8,
+    /// `bigint[]`.
+    Int8Array,
+    /// `text[]`.
+    TextArray,
+    /// `double precision[]`.
+    Float8Array,
 }
 
 impl ParamType {
@@ -31,6 +37,9 @@ impl ParamType {
             Self::Int8 => 20,
             Self::Text => 25,
             Self::Float8 => 701,
+            Self::Int8Array => 1016,
+            Self::TextArray => 1009,
+            Self::Float8Array => 1022,
         }
     }
 }
@@ -44,6 +53,12 @@ pub enum Param<'a> {
     Text(&'a str),
     /// For [`ParamType::Float8`], sent bit for bit.
     Float8(f64),
+    /// For [`ParamType::Int8Array`].
+    Int8Array(&'a [i64]),
+    /// For [`ParamType::TextArray`].
+    TextArray(&'a [&'a str]),
+    /// For [`ParamType::Float8Array`], each sent bit for bit.
+    Float8Array(&'a [f64]),
     /// For any type.
     Null,
 }
@@ -102,11 +117,22 @@ impl<'s> Flight<'s> {
             )));
         }
         let out = link.out();
-        let write = |parameter: &Param<'_>, out: &mut bytes::BytesMut| {
+        let write = |parameter: &Param<'_>, out: &mut BytesMut| {
             match *parameter {
                 Param::Int8(value) => out.put_i64(value),
                 Param::Text(value) => out.put_slice(value.as_bytes()),
                 Param::Float8(value) => out.put_f64(value),
+                Param::Int8Array(values) => array(out, ParamType::Int8, values, 8, |out, value| out.put_i64(*value)),
+                Param::TextArray(values) => {
+                    array_header(out, ParamType::Text, values.len());
+                    for value in values {
+                        out.put_i32(value.len() as i32);
+                        out.put_slice(value.as_bytes());
+                    }
+                }
+                Param::Float8Array(values) => {
+                    array(out, ParamType::Float8, values, 8, |out, value| out.put_f64(*value));
+                }
                 Param::Null => return Ok(IsNull::Yes),
             }
             Ok(IsNull::No)
@@ -130,6 +156,24 @@ impl<'s> Flight<'s> {
         self.session.link.send_with_sync()?;
         self.session.land_answer(on_row)
     }
+}
+
+/// An array of one dimension whose elements all have `width` bytes.
+fn array<T>(out: &mut BytesMut, of: ParamType, values: &[T], width: i32, put: impl Fn(&mut BytesMut, &T)) {
+    array_header(out, of, values.len());
+    for value in values {
+        out.put_i32(width);
+        put(out, value);
+    }
+}
+
+/// One dimension, no nulls, the element's type, how many, counted from 1.
+fn array_header(out: &mut BytesMut, of: ParamType, length: usize) {
+    out.put_i32(1);
+    out.put_i32(0);
+    out.put_u32(of.oid());
+    out.put_i32(length as i32);
+    out.put_i32(1);
 }
 
 fn unbindable(error: BindError) -> PgError {

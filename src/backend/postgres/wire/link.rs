@@ -193,6 +193,21 @@ impl Link {
         }
     }
 
+    /// Says goodbye and waits for the end of the stream: a server's process closes it when it is gone.
+    pub(super) fn leave(&mut self) -> Result<(), PgError> {
+        self.begin();
+        frontend::terminate(&mut self.out);
+        self.send_part()?;
+        // Nothing is owed, so whatever comes now is the end.
+        loop {
+            match self.receive() {
+                Ok(_) => {}
+                Err(PgError::Lost { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     pub(super) fn owed(&self) -> u32 {
         self.owed
     }

@@ -154,9 +154,21 @@ impl WireSession {
     ///
     /// [`PgError::Server`] where a statement fails, or any error of the connection.
     pub fn simple(&mut self, sql: &str) -> Result<Landing, PgError> {
+        self.simple_rows(sql, |_| Ok(()))
+    }
+
+    /// Runs one or more statements as text in one message. Each row goes to `on_row`; its columns are text.
+    ///
+    /// # Errors
+    ///
+    /// As [`simple`](Self::simple), or what `on_row` returned.
+    pub fn simple_rows<F>(&mut self, sql: &str, on_row: F) -> Result<Landing, PgError>
+    where
+        F: FnMut(Row<'_>) -> Result<(), PgError>,
+    {
         frontend::query(sql, self.link.begin()).map_err(link::unsendable)?;
         self.link.send()?;
-        self.land_answer(|_| Ok(()))
+        self.land_answer(on_row)
     }
 
     /// Brings the session back to idle from whatever a failed strategy left behind: answers that are still owed are
@@ -185,16 +197,25 @@ impl WireSession {
     ///
     /// As [`simple`](Self::simple).
     pub fn flush_statistics(&mut self) -> Result<(), PgError> {
-        let major = self.parameter("server_version").and_then(|version| {
-            version
-                .split(|c: char| !c.is_ascii_digit())
-                .next()
-                .and_then(|major| major.parse::<u32>().ok())
-        });
-        if major.is_some_and(|major| major >= 15) {
+        if self.server_major().is_some_and(|major| major >= 15) {
             self.simple("SELECT pg_catalog.pg_stat_force_next_flush()")?;
         }
         Ok(())
+    }
+
+    /// The server's major version, as it reported it.
+    pub fn server_major(&self) -> Option<u32> {
+        let version = self.parameter("server_version")?;
+        version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    }
+
+    /// Ends the session and waits until the server has ended its side, so that nothing of it is left there.
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Timeout`].
+    pub fn leave(mut self) -> Result<(), PgError> {
+        self.link.leave()
     }
 
     /// A parameter that the server has reported, e.g. `server_version`.

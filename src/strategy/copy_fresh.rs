@@ -1,0 +1,48 @@
+//! The model is read anew at each preview and the overrides are applied in memory: never stale, and never a write.
+
+use super::facts::{ANYWHERE, Facts, Honour};
+use super::{PreviewError, Strategy};
+use crate::backend::postgres::PostgresSession;
+use crate::backend::sqlite::SqliteSession;
+use crate::workload::{Answer, Inputs, Overrides, Workload};
+
+pub(super) const FACTS: Facts = Facts {
+    sentence: "Read the model anew, apply the overrides in memory, compute.",
+    stands_for: "the honest middle way",
+    on: ANYWHERE,
+    why_not: "",
+    round_trips: Some(1),
+    writes: "nothing",
+    honours: &[Honour::Fresh],
+    caveat: "overrides are applied outside the database",
+    nominal_ms: 0.05,
+};
+
+pub(super) struct CopyFresh {
+    workload: Workload,
+}
+
+impl CopyFresh {
+    pub(super) fn open(workload: &Workload) -> Self {
+        Self {
+            workload: workload.clone(),
+        }
+    }
+
+    fn answer(&self, mut inputs: Inputs, overrides: &Overrides) -> Answer {
+        overrides.apply_to(&mut inputs);
+        self.workload.project(&inputs)
+    }
+}
+
+impl Strategy<SqliteSession> for CopyFresh {
+    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+        Ok(self.answer(session.read_model(&self.workload)?, overrides))
+    }
+}
+
+impl Strategy<PostgresSession> for CopyFresh {
+    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+        Ok(self.answer(session.read_model(&self.workload)?, overrides))
+    }
+}

@@ -1,0 +1,44 @@
+//! A server of its own for each preview, started on a copy of a prepared data directory, written, read and removed.
+//!
+//! The directory is prepared when the strategy opens and does not follow the model after that. Copying it, starting
+//! the server and stopping it are part of the price; its settings are PostgreSQL's defaults.
+
+use super::facts::{Facts, Ground, Honour};
+use super::{PreviewError, Strategy, all_written};
+use crate::backend::postgres::PostgresSession;
+use crate::backend::{BackendError, Instance};
+use crate::workload::{Answer, Overrides, Workload};
+
+pub(super) const FACTS: Facts = Facts {
+    sentence: "Start a server on a copy of a prepared data directory, write and commit, read, stop and remove it.",
+    stands_for: "pg_tmp, Testcontainers",
+    on: &[Ground::PostgresOwn],
+    why_not: "it starts servers from binaries beside the run's own: provision = \"ephemeral\"",
+    round_trips: None,
+    writes: "a whole cluster, about 40 MB of files",
+    honours: &[Honour::ColumnType, Honour::Triggers, Honour::Checks, Honour::Deferred],
+    caveat: "cold caches and plans; a process, a port and a directory for each preview",
+    nominal_ms: 700.0,
+};
+
+pub(super) struct OnPostgres {
+    workload: Workload,
+    instance: Instance,
+}
+
+impl OnPostgres {
+    pub(super) fn open(session: &PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
+        Ok(Self {
+            workload: workload.clone(),
+            instance: Instance::prepare(session, workload)?,
+        })
+    }
+}
+
+impl Strategy<PostgresSession> for OnPostgres {
+    fn preview(&mut self, _session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+        let (touched, inputs) = self.instance.preview(overrides, &self.workload)?;
+        all_written(touched, overrides)?;
+        Ok(self.workload.project(&inputs))
+    }
+}
