@@ -1,8 +1,10 @@
-//! Where the level of a series changes: PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a
-//! linear computational cost", 2012) on medians of blocks.
+//! Where the level of a series changes: optimal partitioning (Jackson et al., "An algorithm for optimal partitioning of
+//! data on an interval", 2005) of medians of blocks, of which there are few enough to try every level.
 //!
 //! Medians of blocks, because single slow previews are no change of level. The cost of a segment is its squared error;
-//! a further changepoint must pay `3 · σ² · ln n`, with σ from the differences of neighbouring blocks.
+//! a further changepoint must pay `15 · σ² · ln n`, with σ from the differences of neighbouring blocks: the factor of
+//! Barrett et al., "Virtual machine warmup blows hot and cold", 2017, who chose it so that neighbours that are alike, as
+//! previews are, don't make levels of every wave. A level is at least three blocks long.
 
 use crate::nearest_rank;
 
@@ -11,7 +13,9 @@ const BLOCK_MIN: usize = 10;
 /// Most blocks of a series.
 const BLOCKS_MAX: usize = 200;
 /// What a changepoint costs, in variances times the logarithm of the number of blocks.
-const PENALTY: f64 = 3.0;
+const PENALTY: f64 = 15.0;
+/// Fewest blocks of a level.
+const LEVEL_BLOCKS_MIN: usize = 3;
 
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,21 +55,18 @@ fn segments(values: &[f64]) -> Vec<usize> {
     };
     let penalty = PENALTY * variance * (n as f64).ln();
     let cost = SegmentCost::of(values);
-    let mut best = vec![-penalty; n + 1];
+    // What the first `end` blocks cost at best, and where their last level begins. There is no level in fewer blocks than
+    // the shortest has.
+    let mut best = vec![f64::INFINITY; n + 1];
     let mut last = vec![0usize; n + 1];
-    let mut candidates = vec![0usize];
-    for end in 1..=n {
-        let total = |start: usize| best[start] + cost.of_segment(start, end);
-        let start = candidates
-            .iter()
-            .copied()
-            .min_by(|&a, &b| total(a).total_cmp(&total(b)))
-            .unwrap_or(0);
-        let least = total(start) + penalty;
-        candidates.retain(|&candidate| total(candidate) <= least);
-        best[end] = least;
-        last[end] = start;
-        candidates.push(end);
+    best[0] = -penalty;
+    for end in LEVEL_BLOCKS_MIN..=n {
+        for start in 0..=end - LEVEL_BLOCKS_MIN {
+            let total = best[start] + cost.of_segment(start, end) + penalty;
+            if total < best[end] {
+                (best[end], last[end]) = (total, start);
+            }
+        }
     }
     let mut bounds = vec![n];
     while let Some(&end) = bounds.last().filter(|&&end| end > 0) {
@@ -149,7 +150,7 @@ mod tests {
         let false_alarms = (0..200)
             .filter(|&seed| !changepoints(&series(&[(380, 100_000)], seed)).is_empty())
             .count();
-        assert!(false_alarms <= 30, "{false_alarms} of 200");
+        assert!(false_alarms <= 4, "{false_alarms} of 200");
     }
 
     #[test]
@@ -161,7 +162,7 @@ mod tests {
 
     /// The best segmentation of a short series by trying all of them.
     #[test]
-    fn pelt_finds_the_best_segmentation() {
+    fn the_best_of_all_segmentations_is_found() {
         let mut random = ChaCha20Rng::seed_from_u64(3);
         for _ in 0..50 {
             let values: Vec<f64> = (0..12)
@@ -181,9 +182,10 @@ mod tests {
             let best = (0..1u32 << 11)
                 .map(|cuts| {
                     let inner = (1..12).filter(|place| cuts >> (place - 1) & 1 == 1);
-                    let bounds: Vec<usize> = [0].into_iter().chain(inner).chain([12]).collect();
-                    price(&bounds)
+                    [0].into_iter().chain(inner).chain([12]).collect::<Vec<usize>>()
                 })
+                .filter(|bounds| bounds.windows(2).all(|bound| bound[1] - bound[0] >= LEVEL_BLOCKS_MIN))
+                .map(|bounds| price(&bounds))
                 .fold(f64::INFINITY, f64::min);
             assert!((price(&segments(&values)) - best).abs() < 1e-9);
         }

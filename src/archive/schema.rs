@@ -7,11 +7,10 @@
 //! A reader reads every archive of its own major version. A minor version adds files, and columns that may be null: a
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
-//! * 1.1: `chain.jsonl`.
-//! * 1.2: `cells.schema_shape`.
+//! * 1.1: `chain.jsonl`; `cells.schema_shape`.
 
 /// Version of the tables below, `major.minor`.
-pub const SCHEMA_VERSION: &str = "1.2";
+pub const SCHEMA_VERSION: &str = "1.1";
 /// The major version that this program reads.
 pub const SCHEMA_MAJOR: u32 = 1;
 
@@ -170,7 +169,7 @@ pub(super) const CELLS: Table = Table {
             "round trips that the subject takes beyond the baseline; null in process, or where it depends",
         )),
         Column {
-            since: 2,
+            since: 1,
             ..nullable(text(
                 "schema_shape",
                 "how the model's table is laid out; null where the manifest asks for the study's alone",

@@ -13,6 +13,9 @@ use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
 use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
 
+/// Most pairs of which histograms are drawn: they are drawn from all pairs in memory, which figures are not.
+const SHAPED_PAIRS_MAX: usize = 2_000_000;
+
 /// Prints the figures of one run, or of several side by side; or keeps a file's tables true.
 ///
 /// # Errors
@@ -31,6 +34,7 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
     print(&tell(&analyses, args.format))?;
     if let ([run], Format::Table) = (args.runs.as_slice(), args.format)
         && is_wide_terminal()
+        && pairs_of(&analyses[0]) <= SHAPED_PAIRS_MAX
     {
         print(&shapes(run, &analyses[0])?)?;
     }
@@ -62,6 +66,10 @@ fn explain(runs: &[PathBuf], id: &str, resample: bool) -> Result<Exit, CommandEr
 fn is_wide_terminal() -> bool {
     let size = terminal_size_of(io::stdout());
     size.is_some_and(|(width, _)| usize::from(width.0) >= report::COLUMNS_MIN)
+}
+
+fn pairs_of(analysis: &Analysis) -> usize {
+    analysis.cells.iter().map(|cell| cell.pairs).sum()
 }
 
 /// A small histogram a cell.

@@ -49,10 +49,13 @@ impl Discretion {
 
     /// Keeps out one more name: the server's host. An address needs no mention.
     pub fn add(&mut self, name: &str) {
+        if name.parse::<IpAddr>().is_ok() {
+            return;
+        }
         let labels = [name, name.split('.').next().unwrap_or_default()];
         for label in labels {
             let known = COMMON.contains(&label) || self.words.iter().any(|word| word == label);
-            if label.len() > 1 && !known && label.parse::<IpAddr>().is_err() {
+            if label.len() > 1 && !known {
                 self.words.push(label.to_owned());
             }
         }
