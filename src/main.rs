@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, report, run, tell};
+use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, recover, report, run, tell};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::execute(&args),
+        Command::Recover(args) => recover::execute(&args),
         Command::Plan(args) => plan::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),
         Command::Compare(args) => compare::execute(&args),

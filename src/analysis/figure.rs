@@ -1,7 +1,6 @@
 //! Every figure of a run, with its id: what can be cited, compared and checked.
 
 use super::definition::{CELL_FIGURES, Definition, SCALING_FIGURES};
-use super::evidence::State;
 use super::interval::Interval;
 use super::scaling::Scaling;
 use super::summary::{Analysis, CellSummary, Difference, Quantile, Side};
@@ -19,7 +18,7 @@ pub struct Figure {
     pub interval: Option<Interval>,
     /// Why there is no number.
     pub withheld: Option<String>,
-    /// Whether it comes from an unfinished run.
+    /// Whether it comes from a run in which forks may be missing.
     pub provisional: bool,
 }
 
@@ -50,7 +49,7 @@ impl Told {
 
 /// Every figure of a run, cell by cell, then over the sizes.
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
-    let provisional = analysis.facts.state == State::Unfinished;
+    let provisional = analysis.facts.state.is_provisional();
     let of_cells = analysis.cells.iter().flat_map(|cell| {
         CELL_FIGURES
             .iter()
@@ -160,6 +159,7 @@ fn of_sizes(scaling: &Scaling, key: &str) -> Told {
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::State;
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
     use super::*;
     use crate::archive::{CellRow, ForkRow, ForkStatus};
@@ -220,6 +220,7 @@ mod tests {
             fork: ForkIndex(fork),
             position: cell * 5 + fork,
             pid: 1,
+            session: None,
             started_unix_ns: 0,
             ended_unix_ns: 1,
             status: ForkStatus::Ok,

@@ -20,12 +20,27 @@ use crate::digest;
 pub enum LedgerState {
     /// The manifest is on disk; the first fork may start.
     Started,
+    /// It had broken off, and another process measures what is missing.
+    Resumed,
     /// Sealed.
     Finished,
+    /// It had broken off, and what was whole was sealed.
+    Recovered,
+    /// It had broken off before anything was announced or measured, and was removed.
+    Withdrawn,
     /// Broke off; what was measured is on disk.
     Failed,
     /// Broken off by the user; what was measured is on disk.
     Interrupted,
+}
+
+/// Of a run that was recovered: how many of its forks are sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForksKept {
+    /// In the tables.
+    pub kept: usize,
+    /// Of the plan.
+    pub planned: usize,
 }
 
 /// One line.
@@ -37,6 +52,8 @@ struct Entry {
     run: String,
     manifest_sha256: String,
     state: LedgerState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forks: Option<ForksKept>,
 }
 
 /// `LEDGER.jsonl` of a results directory.
@@ -57,11 +74,33 @@ impl Ledger {
     /// # Errors
     /// What the system says.
     pub fn append(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> Result<String, WriteError> {
-        self.add(run, manifest_sha256, state)
+        self.add(run, manifest_sha256, state, None)
             .map_err(WriteError::io(&self.path))
     }
 
-    fn add(&self, run: &str, manifest_sha256: &str, state: LedgerState) -> std::io::Result<String> {
+    /// Adds the line of a recovered run, as [`Self::append`] does.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn recovered(&self, run: &str, manifest_sha256: &str, forks: ForksKept) -> Result<String, WriteError> {
+        self.add(run, manifest_sha256, LedgerState::Recovered, Some(forks))
+            .map_err(WriteError::io(&self.path))
+    }
+
+    /// What the last whole line about a run says; `None` where the ledger does not know it.
+    pub(super) fn last_of(&self, run: &str) -> Option<LedgerState> {
+        let text = std::fs::read_to_string(&self.path).ok()?;
+        let entries = text.lines().filter_map(|line| serde_json::from_str::<Entry>(line).ok());
+        entries.filter(|entry| entry.run == run).last().map(|entry| entry.state)
+    }
+
+    fn add(
+        &self,
+        run: &str,
+        manifest_sha256: &str,
+        state: LedgerState,
+        forks: Option<ForksKept>,
+    ) -> std::io::Result<String> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
@@ -79,6 +118,7 @@ impl Ledger {
             run: run.to_owned(),
             manifest_sha256: manifest_sha256.to_owned(),
             state,
+            forks,
         };
         // A crash may have left half a line; it stays, chained like any other.
         let gap = if text.is_empty() || text.ends_with('\n') {

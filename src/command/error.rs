@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::analysis::EvidenceError;
-use crate::archive::{ReadError, WriteError};
+use crate::archive::{ReadError, TakeUpError, WriteError};
 use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::report::{InlineError, ReportError, SpliceError};
-use crate::run::{ForkFailure, RunError, StandError};
+use crate::run::{ForkFailure, ResumeError, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -34,6 +34,9 @@ pub enum CommandError {
     /// The run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A run that broke off and can't be taken up.
+    #[error(transparent)]
+    TakeUp(#[from] TakeUpError),
     /// An archive.
     #[error(transparent)]
     Archive(#[from] ReadError),
@@ -141,6 +144,7 @@ impl CommandError {
             | Self::ExplainSeveral { .. }
             | Self::WithinRun { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
+            Self::TakeUp(error) => of_take_up(error),
             Self::Archive(_)
             | Self::Evidence { .. }
             | Self::Splice { .. }
@@ -160,6 +164,8 @@ fn of_run(error: &RunError) -> Exit {
     match error {
         RunError::Stand(StandError::Scratch { .. }) => Exit::Write,
         RunError::Stand(_) => Exit::Backend,
+        RunError::Resume(ResumeError::TakeUp(error)) => of_take_up(error),
+        RunError::Resume(_) => Exit::Usage,
         RunError::InterruptedEarly
         | RunError::CutShort {
             cause: ForkFailure::Interrupted,
@@ -171,6 +177,18 @@ fn of_run(error: &RunError) -> Exit {
             ..
         } => of_write(error),
         RunError::CutShort { .. } => Exit::CutShort,
+    }
+}
+
+fn of_take_up(error: &TakeUpError) -> Exit {
+    match error {
+        TakeUpError::Running { .. }
+        | TakeUpError::Sealed { .. }
+        | TakeUpError::Sealing { .. }
+        | TakeUpError::NothingAnnounced { .. }
+        | TakeUpError::Unchained { .. } => Exit::Usage,
+        TakeUpError::Read(_) => Exit::Archive,
+        TakeUpError::Write(error) => of_write(error),
     }
 }
 

@@ -80,6 +80,7 @@ fn archived(archive: &Archive) -> Archived<'_> {
         facts: &archive.facts,
         state: match archive.completeness {
             Completeness::Sealed => State::Finished,
+            Completeness::Incomplete => State::Incomplete,
             Completeness::Unfinished => State::Unfinished,
         },
     }

@@ -8,6 +8,7 @@ pub mod load;
 pub mod plan;
 mod progress;
 pub mod recompute;
+pub mod recover;
 pub mod report;
 pub mod run;
 

@@ -46,7 +46,7 @@ fn page(
         fs::read_to_string(&path).map_err(|source| failed("read", &path, source))
     };
     let seal = match analysis.facts.state {
-        analysis::State::Finished => Some(digest::of_bytes(&read("SHA256SUMS")?)),
+        analysis::State::Finished | analysis::State::Incomplete => Some(digest::of_bytes(&read("SHA256SUMS")?)),
         analysis::State::Unfinished => None,
     };
     let told = Told {

@@ -1,6 +1,7 @@
 //! `run`: manifest, plan, measurement, archive, figures.
 
 use std::env;
+use std::path::Path;
 
 use super::progress::Progress;
 use super::{CommandError, load, print, tell};
@@ -16,14 +17,21 @@ use crate::run::{Interrupt, Summary, Supervisor};
 /// # Errors
 /// What is wrong with the manifest, the backend or the run.
 pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
-    let manifest = at_url(Manifest::read(&args.manifest)?, args)?;
+    let path = match (&args.resume, &args.manifest) {
+        (Some(run), _) => run.join("manifest.toml"),
+        (None, manifest) => manifest.clone().unwrap_or_default(),
+    };
+    let manifest = at_url(Manifest::read(&path)?, &path, args)?;
     let plan = Plan::of(&manifest)?;
     let exe = env::current_exe().map_err(CommandError::Executable)?;
     let supervisor = Supervisor::new(&manifest, &plan, &exe);
     on_signals(supervisor.interrupt())?;
     let pairs = u64::from(manifest.measure.warmup) + u64::from(manifest.measure.previews);
     let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
-    let summary = supervisor.run(&args.results, &mut progress)?;
+    let summary = match &args.resume {
+        Some(run) => supervisor.resume(run, &mut progress)?,
+        None => supervisor.run(&args.results, &mut progress)?,
+    };
     progress.done(&summary.directory);
     let analysis = load::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
@@ -31,11 +39,11 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
 }
 
 /// The manifest with its server replaced by the one of `--url`.
-fn at_url(mut manifest: Manifest, args: &RunArgs) -> Result<Manifest, CommandError> {
+fn at_url(mut manifest: Manifest, path: &Path, args: &RunArgs) -> Result<Manifest, CommandError> {
     let Some(url) = &args.url else { return Ok(manifest) };
     let Backend::Postgres { server, .. } = &mut manifest.backend else {
         return Err(CommandError::UrlForSqlite {
-            manifest: args.manifest.clone(),
+            manifest: path.to_owned(),
         });
     };
     *server = Server::Url(UrlTemplate::new(url));

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::analysis::{Analysis, Figure, State, Warning, figures};
+use crate::analysis::{Analysis, Figure, Warning, figures};
 
 /// Version of the JSON document.
 const JSON_VERSION: &str = "1.0";
@@ -77,7 +77,7 @@ fn run(analysis: &Analysis) -> Run<'_> {
         backend: &facts.backend,
         manifest_sha256: &facts.manifest_sha256,
         program_version: &facts.program_version,
-        state: state(facts.state),
+        state: facts.state.as_str(),
         primary: &facts.primary,
         warnings: analysis.warnings.iter().map(finding).collect(),
         figures: figures(analysis).into_iter().map(entry).collect(),
@@ -98,13 +98,6 @@ fn entry(figure: Figure) -> Entry {
     }
 }
 
-fn state(state: State) -> &'static str {
-    match state {
-        State::Finished => "finished",
-        State::Unfinished => "unfinished",
-    }
-}
-
 /// A number, without a decimal point where it is whole; null where there is none.
 fn number(value: Option<f64>) -> Value {
     let Some(value) = value else { return Value::Null };
@@ -119,7 +112,7 @@ pub fn csv(runs: &[Analysis]) -> String {
     let mut text = String::from("run,state,id,unit,value,low,high,estimator,withheld\n");
     for analysis in runs {
         for figure in figures(analysis) {
-            let state = state(analysis.facts.state).to_owned();
+            let state = analysis.facts.state.as_str().to_owned();
             let entry = entry(figure);
             let withheld = entry.withheld.unwrap_or_default();
             let numbers = [&entry.value, &entry.low, &entry.high].map(|value| match value {

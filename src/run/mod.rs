@@ -11,6 +11,7 @@ mod measure;
 mod on_postgres;
 mod on_sqlite;
 pub mod protocol;
+mod resume;
 mod scheduling;
 mod stand;
 mod supervisor;
@@ -18,6 +19,7 @@ mod worker;
 
 pub use attendant::ForkFailure;
 pub use describe::manifest_settings;
+pub use resume::ResumeError;
 pub use stand::StandError;
 pub use supervisor::{Interrupt, Observer, RunError, Summary, Supervisor};
 pub use worker::main as worker_main;

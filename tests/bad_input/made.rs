@@ -170,6 +170,7 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32) -> ForkRow {
         fork: ForkIndex(fork),
         position,
         pid: 1,
+        session: None,
         started_unix_ns: 0,
         ended_unix_ns: 1,
         status: ForkStatus::Ok,
@@ -202,6 +203,7 @@ fn archived(archive: &Archive) -> Archived<'_> {
         facts: &archive.facts,
         state: match archive.completeness {
             Completeness::Sealed => State::Finished,
+            Completeness::Incomplete => State::Incomplete,
             Completeness::Unfinished => State::Unfinished,
         },
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::checking::{self, Checking};
 use super::surroundings;
-use crate::analysis::{Analysis, State, Warning};
+use crate::analysis::{Analysis, Warning};
 use crate::archive::{FactRow, Setting};
 use crate::report::error::ReportError;
 use crate::report::plot::{Gallery, style_sheet};
@@ -45,6 +45,7 @@ struct Page<'a> {
     measured: String,
     started: Option<&'a str>,
     is_finished: bool,
+    state: &'static str,
     urgent: Vec<Finding<'a>>,
     findings: Vec<Finding<'a>>,
     differences: String,
@@ -110,7 +111,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
     let (urgent, findings): (Vec<&Warning>, Vec<&Warning>) = analysis
         .warnings
         .iter()
-        .partition(|warning| warning.code == "unfinished");
+        .partition(|warning| warning.code == analysis.facts.state.as_str());
     Page {
         style: include_str!("page.css"),
         plot_style: style_sheet(),
@@ -120,7 +121,8 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         answer: run::answer(analysis).map(|answer| bound(&answer)),
         measured: run::measured(analysis),
         started: setting(settings, "run", "started"),
-        is_finished: analysis.facts.state == State::Finished,
+        is_finished: !analysis.facts.state.is_provisional(),
+        state: analysis.facts.state.as_str(),
         urgent: urgent.into_iter().map(finding).collect(),
         findings: findings.into_iter().map(finding).collect(),
         differences: run::difference_grid(analysis).html(),
