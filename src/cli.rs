@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     after_help = "Examples:\n  preview-cost run experiments/sqlite-memory.toml\n  preview-cost analyze results/<run>\n\n\
                   Exit codes: 0 all went well, 2 wrong command line or manifest, 3 no backend, 4 run cut short,\n\
                   5 archive unreadable, 6 previews failed or answers differed, 7 cannot write, 8 warnings under --strict,\n\
+                  9 to 12 what verify found (see its help),\n\
                   130 interrupted, 1 other."
 )]
 pub struct Cli {
@@ -29,6 +30,8 @@ pub enum Command {
     Recover(RecoverArgs),
     /// Print what would be measured, in which order and for about how long; touches nothing.
     Plan(PlanArgs),
+    /// Fix an experiment and its claims in the ledger, before anything is measured.
+    Register(RegisterArgs),
     /// Print a run's figures from its archive alone; several runs stand side by side.
     Analyze(AnalyzeArgs),
     /// Hold runs against each other: what differs around them, then cell by cell.
@@ -37,6 +40,8 @@ pub enum Command {
     Recompute(RecomputeArgs),
     /// Write a run's figures and plots as one page that opens from disk.
     Report(ReportArgs),
+    /// Hold runs against themselves and the ledger: every byte, link, row, answer, median and claim.
+    Verify(VerifyArgs),
     /// Say what this machine offers: PostgreSQL server binaries and a container engine.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
@@ -58,12 +63,15 @@ pub struct RunArgs {
     #[arg(required_unless_present = "resume")]
     pub manifest: Option<PathBuf>,
     /// Measure the forks that this run lacks, because it broke off. It brings its manifest; a --url is to be given again.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["manifest", "results"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["manifest", "results", "exploratory"])]
     pub resume: Option<PathBuf>,
     /// Measure the PostgreSQL server at this URL instead of the manifest's. `${NAME}` stands for an environment
     /// variable: in single quotes, so that no password stands in the process list.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// Measure without a registration, or beside one that has other words: every figure is then marked as exploratory.
+    #[arg(long)]
+    pub exploratory: bool,
     /// Where runs are stored.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
@@ -77,6 +85,23 @@ pub struct RecoverArgs {
     /// Directories of runs that broke off; one that is sealed already stays as it is.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+}
+
+/// Arguments of `register`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost register experiments/pg-local.toml\n\n\
+                        The manifest needs a table [registration] and at least one [[claims]]. Values and margins of claims \
+                        are in the unit that their figure has in JSON and CSV: ns for times.\n\
+                        Evidence of time may lie beside the manifest: FILE.ots (OpenTimestamps) or FILE.tsr (RFC 3161). That \
+                        it is about this manifest is checked; its signature or attestation is not.\n\
+                        Exit codes: 2 nothing to register or evidence of something else, 5 the ledger was altered, 7 cannot \
+                        write.")]
+pub struct RegisterArgs {
+    /// The experiment's manifest.
+    pub manifest: PathBuf,
+    /// Where the ledger lies.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub results: PathBuf,
 }
 
 /// Arguments of `plan`.
@@ -188,6 +213,35 @@ pub struct ReportArgs {
     /// Replace files that exist.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Arguments of `verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  preview-cost verify results/<run>\n  \
+                        preview-cost verify results/<run> --against README.md\n  \
+                        preview-cost verify downloads/\n\n\
+                        Needs no network and writes nothing into the run. A directory with the files of several runs, as `pack`\n\
+                        lays them out, is verified run by run.\n\n\
+                        Exit codes: 0 all holds, 9 a claim fails, 10 altered, 11 incomplete, 12 it can't be told.")]
+pub struct VerifyArgs {
+    /// Directories of runs.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Hold the tables and numbers of this file against the archives that it names, too.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// How the findings are told.
+    #[arg(long, value_enum, default_value_t = VerifyFormat::Table)]
+    pub format: VerifyFormat,
+}
+
+/// Formats of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum VerifyFormat {
+    /// For a terminal.
+    Table,
+    /// For a program.
+    Json,
 }
 
 /// Arguments of `doctor`.

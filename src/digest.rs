@@ -42,7 +42,8 @@ pub fn of_reader(mut source: impl Read) -> io::Result<String> {
     }
 }
 
-fn hexadecimal(digest: &[u8]) -> String {
+/// Bytes as lower-case hexadecimal.
+pub fn hexadecimal(digest: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     digest
         .iter()

@@ -23,13 +23,21 @@ pub enum Exit {
     Write,
     /// Figures were printed, and there is something to know about them that `--strict` does not let pass.
     Warned,
+    /// The run is what it says, and a claim about it fails.
+    ClaimFailed,
+    /// The run, or what is said about it, was altered.
+    Tampered,
+    /// The run is whole as far as it goes, and did not come to its end.
+    Incomplete,
+    /// Whether the run is what it says can't be told from what is here.
+    Unverifiable,
     /// The user broke off.
     Interrupted,
 }
 
 impl Exit {
     /// Every exit, with its code and its meaning.
-    pub const ALL: [(Self, u8, &'static str); 10] = [
+    pub const ALL: [(Self, u8, &'static str); 14] = [
         (Self::Ok, 0, "all went well"),
         (Self::Other, 1, "something went wrong that no other code names"),
         (
@@ -58,6 +66,26 @@ impl Exit {
             Self::Warned,
             8,
             "figures were printed with warnings, and --strict asked for none",
+        ),
+        (
+            Self::ClaimFailed,
+            9,
+            "verify: the run is what it says, and a claim about it fails",
+        ),
+        (
+            Self::Tampered,
+            10,
+            "verify: the run was altered, or is not what it says",
+        ),
+        (
+            Self::Incomplete,
+            11,
+            "verify: what is there holds, and the run did not come to its end",
+        ),
+        (
+            Self::Unverifiable,
+            12,
+            "verify: it can't be told from what is here (files or the ledger are missing, or the run is too old)",
         ),
         (
             Self::Interrupted,

@@ -14,6 +14,7 @@
 //! ahead, to the archive that it writes. `tests/tidy` holds them to the arrows that matter most.
 
 // What is shared by the rooms.
+pub mod definition;
 pub mod digest;
 pub mod nearest_rank;
 pub mod units;
@@ -34,6 +35,7 @@ pub mod run;
 // What is kept, what follows from it, and how it is told.
 pub mod archive;
 pub mod analysis;
+pub mod verification;
 pub mod report;
 
 // The edge.

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
-use preview_cost::command::{CommandError, analyze, compare, doctor, plan, recompute, recover, report, run, tell};
+use preview_cost::command::{
+    CommandError, analyze, compare, doctor, plan, recompute, recover, register, report, run, tell, verify,
+};
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
 
@@ -14,10 +16,12 @@ fn main() -> ExitCode {
         Command::Run(args) => run::execute(&args),
         Command::Recover(args) => recover::execute(&args),
         Command::Plan(args) => plan::execute(&args),
+        Command::Register(args) => register::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),
         Command::Compare(args) => compare::execute(&args),
         Command::Recompute(args) => recompute::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Verify(args) => verify::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
         Command::Warden => return warden::main(),

@@ -2,8 +2,10 @@
 //! its values are let go. At no time is more than one cell's worth of values held, however long the run.
 
 use super::cell::{Asked, Cell};
+use super::claim;
 use super::diagnostics::{self, Examined, Findings};
 use super::evidence::{Archived, Evidence, EvidenceError, RunFacts};
+use super::figure::figures;
 use super::fork::ForkDigest;
 use super::interval::Mean;
 use super::scaling::{self, Scaling};
@@ -130,7 +132,7 @@ pub fn analyze(evidence: &Evidence, resample: bool) -> Analysis {
     conclude(facts, &evidence.changed, done.collect())
 }
 
-/// What needs all cells: noise floors, verdicts, growth with the size, and what a reader must know.
+/// What needs all cells: noise floors, verdicts, growth with the size, claims, and what a reader must know.
 fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examined)>) -> Analysis {
     let (mut cells, examined): (Vec<CellSummary>, Vec<Examined>) = done.into_iter().unzip();
     let floors: Vec<Option<NoiseFloor>> = cells.iter().map(|cell| noise_floor(cell, &cells)).collect();
@@ -144,12 +146,17 @@ fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examin
         cells: &cells,
         examined: &examined,
     });
-    Analysis {
+    let mut analysis = Analysis {
         facts: facts.clone(),
         scaling: scale(&cells, &examined, facts.margin.0 as f64),
         warnings,
         cells,
+        claims: Vec::new(),
+    };
+    if !facts.claims.is_empty() {
+        analysis.claims = claim::verdicts(&facts.claims, &figures(&analysis));
     }
+    analysis
 }
 
 fn judge(cells: &mut [CellSummary], margin: f64) {

@@ -60,6 +60,8 @@ pub struct ComparedEntry {
 pub struct Comparison {
     /// Ids of the runs.
     pub runs: Vec<String>,
+    /// Which of them are exploratory, run by run.
+    pub exploratory: Vec<bool>,
     /// Whether all are of one manifest.
     pub same_manifest: bool,
     /// What differs in their surroundings.
@@ -74,6 +76,7 @@ pub fn compare(runs: &[Compared<'_>]) -> Comparison {
     let same_manifest = runs.windows(2).all(|pair| manifest(&pair[0]) == manifest(&pair[1]));
     Comparison {
         runs: runs.iter().map(|run| run.analysis.facts.run.clone()).collect(),
+        exploratory: (runs.iter().map(|run| run.analysis.facts.standing.is_exploratory())).collect(),
         same_manifest,
         different: different(runs),
         cells: cells(runs, same_manifest),

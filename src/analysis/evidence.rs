@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::archive::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting, When};
+use crate::archive::{
+    CellRow, ClaimFault, FactRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting, Standing, When, claims_of,
+};
 use crate::environment::{self, Fact};
+use crate::manifest::Claim;
 use crate::nearest_rank;
 use crate::units::Nanos;
 
@@ -40,7 +43,7 @@ impl State {
 }
 
 /// What the figures need to know of the manifest, as it was archived.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
     /// The run's id.
     pub run: String,
@@ -70,6 +73,10 @@ pub struct RunFacts {
     pub forks_planned: u32,
     /// Whether every one of them is there.
     pub state: State,
+    /// How the run stands to what was registered.
+    pub standing: Standing,
+    /// What the manifest claims.
+    pub claims: Vec<Claim>,
 }
 
 /// The counted pairs of one fork, in the order in which they ran.
@@ -151,6 +158,9 @@ pub enum EvidenceError {
         /// Name within it.
         key: &'static str,
     },
+    /// The archived claims lack something.
+    #[error(transparent)]
+    Claim(#[from] ClaimFault),
     /// A fork's medians are not those of its pairs.
     #[error("fork {fork} of {cell} was archived with other medians than its pairs give; fetch the run again")]
     Medians {
@@ -314,6 +324,8 @@ impl RunFacts {
             primary: text("figures", "primary")?,
             forks_planned: number("run", "forks_planned", &text("run", "forks_planned")?)?,
             state,
+            standing: Standing::of(settings),
+            claims: claims_of(settings)?,
         })
     }
 }

@@ -20,6 +20,15 @@ pub struct Figure {
     pub withheld: Option<String>,
     /// Whether it comes from a run in which forks may be missing.
     pub provisional: bool,
+    /// Whether its run confirms nothing, since it is not under a registration.
+    pub exploratory: bool,
+}
+
+/// What every figure of a run is marked with.
+#[derive(Clone, Copy)]
+struct Stamps {
+    provisional: bool,
+    exploratory: bool,
 }
 
 /// What is known of a figure before it has its id.
@@ -49,22 +58,25 @@ impl Told {
 
 /// Every figure of a run, cell by cell, then over the sizes.
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
-    let provisional = analysis.facts.state.is_provisional();
+    let stamps = Stamps {
+        provisional: analysis.facts.state.is_provisional(),
+        exploratory: analysis.facts.standing.is_exploratory(),
+    };
     let of_cells = analysis.cells.iter().flat_map(|cell| {
         CELL_FIGURES
             .iter()
-            .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), provisional))
+            .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), stamps))
     });
     let of_scaling = analysis.scaling.iter().flat_map(|scaling| {
         let id = format!("scaling[subject={},baseline={}]", scaling.subject, scaling.baseline);
         SCALING_FIGURES
             .iter()
-            .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), provisional))
+            .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), stamps))
     });
     of_cells.chain(of_scaling).collect()
 }
 
-fn figure(of: &str, definition: &'static Definition, told: Told, provisional: bool) -> Figure {
+fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps) -> Figure {
     let Told {
         value,
         interval,
@@ -76,7 +88,8 @@ fn figure(of: &str, definition: &'static Definition, told: Told, provisional: bo
         value,
         interval,
         withheld,
-        provisional,
+        provisional: stamps.provisional,
+        exploratory: stamps.exploratory,
     }
 }
 
@@ -162,7 +175,7 @@ mod tests {
     use super::super::evidence::State;
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
     use super::*;
-    use crate::archive::{CellRow, ForkRow, ForkStatus};
+    use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
     use crate::units::{CellIndex, ForkIndex, Nanos};
 
     fn evidence() -> Evidence {
@@ -206,6 +219,8 @@ mod tests {
             primary: "cell[plans=10].difference.median".to_owned(),
             forks_planned: 15,
             state: State::Finished,
+            standing: Standing::unregistered(),
+            claims: Vec::new(),
         };
         Evidence {
             facts,

@@ -8,9 +8,9 @@ mod analyst;
 mod bootstrap;
 mod cell;
 mod changepoint;
+mod claim;
 mod comparison;
 mod curves;
-mod definition;
 mod diagnostics;
 mod evidence;
 mod figure;
@@ -25,9 +25,12 @@ mod scaling;
 mod summary;
 mod verdict;
 
+use crate::definition;
+
 pub use analyst::{Analyst, analyze};
 pub use bootstrap::{pooled_exact, pooled_resampled, two_level};
 pub use changepoint::{Changepoint, changepoints};
+pub use claim::{ClaimVerdict, Outcome};
 pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
 pub use curves::{Bucket, QuantilePair, Step, Thinned, Window};
 pub use definition::{CELL_FIGURES, Definition, SCALING_FIGURES, Unit, definition_of};

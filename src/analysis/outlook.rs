@@ -112,7 +112,9 @@ pub struct SettingChange {
 /// What differs between a run's settings and a manifest's, by name, in the order of the manifest's. What only says who
 /// ran it, and the digest, are left out.
 pub fn setting_changes(run: &[Setting], manifest: &[Setting]) -> Vec<SettingChange> {
-    let asked = |setting: &&Setting| !["run", "program"].contains(&setting.section.as_str()) && setting.key != "sha256";
+    let asked = |setting: &&Setting| {
+        !["run", "program", "standing"].contains(&setting.section.as_str()) && setting.key != "sha256"
+    };
     let value = |of: &[Setting], like: &Setting| {
         let same = of.iter().find(|s| s.section == like.section && s.key == like.key);
         same.map(|setting| setting.value.clone())

@@ -1,5 +1,6 @@
 //! A run's figures as values, cell by cell. How they are computed stands in `cell` and `analyst`.
 
+use super::claim::ClaimVerdict;
 use super::diagnostics::Warning;
 use super::evidence::RunFacts;
 use super::interval::{Interval, Mean};
@@ -124,6 +125,8 @@ pub struct Analysis {
     pub scaling: Vec<Scaling>,
     /// What a reader must know before the figures.
     pub warnings: Vec<Warning>,
+    /// What the run says about each claim of its manifest.
+    pub claims: Vec<ClaimVerdict>,
 }
 
 impl Analysis {

@@ -1,7 +1,7 @@
 //! A run on disk: the only room that knows Parquet.
 //!
 //! ```text
-//! results/LEDGER.jsonl           one line a start and an end, each chained to the one before
+//! results/LEDGER.jsonl           one line a registration, a start and an end, each chained to the one before
 //! results/<run>/
 //!   manifest.toml                the manifest, verbatim
 //!   manifest.parquet             the resolved manifest, program and source identity
@@ -32,23 +32,27 @@ mod ledger;
 mod lock;
 mod read;
 mod recover;
+mod registered;
 mod rows;
 mod rows_digest;
 mod schema;
 mod sums;
 mod take_up;
 mod times;
+mod timestamp;
 mod write;
 
 pub use audit::ChainFault;
 pub use chain::{Chain, ChainEntry, LostFork, SealState};
 pub use error::{ReadError, TakeUpError, WriteError};
-pub use ledger::{ForksKept, Ledger, LedgerState};
+pub use ledger::{ForksKept, History, Ledger, LedgerEntry, LedgerState};
 pub use read::{Archive, Completeness};
 pub use recover::{Recovered, Recovery, recover};
+pub use registered::{ClaimFault, Registered, Standing, claims_of, claims_rows, registration_rows};
 pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
-pub use sums::FileSums;
+pub use sums::{FileSums, Inventory, inventory};
 pub use take_up::TakenUp;
 pub use times::{ForkTimes, Times};
+pub use timestamp::{EvidenceFile, Stamp, TimestampError, evidence_beside};
 pub use write::{RunIdentity, RunWriter};

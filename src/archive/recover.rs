@@ -12,6 +12,7 @@
 use std::path::Path;
 
 use super::chain::{Chain, ChainEntry, LostFork, SealState};
+use super::codec::FileIdentity;
 use super::error::{ReadError, TakeUpError, WriteError};
 use super::ledger::{ForksKept, LedgerState};
 use super::lock::{MANIFEST_TEXT, RunLock};
@@ -82,7 +83,7 @@ fn seal_what_is_whole(directory: &Path, lock: RunLock) -> Result<Recovery, TakeU
         SealState::Incomplete
     };
     writer.close(state)?;
-    (writer.ledger).recovered(archive.run(), archive.manifest_sha256(), forks)?;
+    (writer.ledger).recovered(archive.run(), archive.manifest_sha256(), forks, writer.root())?;
     Ok(Recovery::Sealed(Recovered {
         state,
         forks,
@@ -106,7 +107,7 @@ fn finish(directory: &Path, lock: RunLock, files: &FileSums) -> Result<Recovery,
         .into());
     }
     cut_torn_line(directory)?;
-    write::write_sums(directory)?;
+    write::write_sums(directory, files.keys().cloned().collect())?;
     let archive = Archive::open(directory)?;
     remove_all_leftovers(directory)?;
     enter(directory, &archive)?;
@@ -119,7 +120,7 @@ fn sealed_before(directory: &Path) -> Result<Recovery, TakeUpError> {
     let ledger = take_up::ledger_of(directory);
     // A ledger that never heard of it is not told: the run was copied to where it is.
     if let Some(LedgerState::Started | LedgerState::Resumed | LedgerState::Failed | LedgerState::Interrupted) =
-        ledger.last_of(archive.run())
+        ledger.read()?.state_of(archive.run())
     {
         enter(directory, &archive)?;
     }
@@ -131,7 +132,8 @@ fn withdraw(directory: &Path) -> Result<Recovery, TakeUpError> {
     take_up::remove_torn(directory)?;
     let known = |name: &str| {
         let is_table = TABLES.iter().any(|table| table.file_name() == name);
-        is_table || [MANIFEST_TEXT, chain::CHAIN, PARTS].contains(&name)
+        let is_evidence = name.starts_with("manifest.toml.");
+        is_table || is_evidence || [MANIFEST_TEXT, chain::CHAIN, PARTS].contains(&name)
     };
     let mut found = take_up::entries(directory)?;
     found.retain(|path| !path.file_name().and_then(|name| name.to_str()).is_some_and(known));
@@ -145,9 +147,10 @@ fn withdraw(directory: &Path) -> Result<Recovery, TakeUpError> {
     }
     let identity = take_up::identity_of(directory).ok();
     let ledger = take_up::ledger_of(directory);
-    let started = identity.filter(|identity| ledger.last_of(&identity.run).is_some());
-    if let Some(identity) = started {
-        ledger.append(&identity.run, &identity.manifest_sha256, LedgerState::Withdrawn)?;
+    let history = ledger.read()?;
+    let started = identity.filter(|identity| history.state_of(&identity.run) == Some(LedgerState::Started));
+    if let Some(FileIdentity { run, manifest_sha256 }) = started {
+        ledger.append(&run, &manifest_sha256, LedgerState::Withdrawn, None)?;
     }
     durable::remove_directory(directory)?;
     Ok(Recovery::Withdrawn)
@@ -173,7 +176,7 @@ fn remove_all_leftovers(directory: &Path) -> Result<(), WriteError> {
 fn enter(directory: &Path, archive: &Archive) -> Result<(), WriteError> {
     let forks = recovered(archive).forks;
     let ledger = take_up::ledger_of(directory);
-    ledger.recovered(archive.run(), archive.manifest_sha256(), forks)?;
+    ledger.recovered(archive.run(), archive.manifest_sha256(), forks, archive.root())?;
     Ok(())
 }
 

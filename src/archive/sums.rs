@@ -49,6 +49,39 @@ pub(super) fn check(sums: &Path) -> Result<FileSums, ReadError> {
     Ok(expected)
 }
 
+/// The files of a run, held against its sums.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inventory {
+    /// Number of those that are what the sums say.
+    pub intact: usize,
+    /// Those that are not.
+    pub changed: Vec<String>,
+    /// Those that are not here.
+    pub missing: Vec<String>,
+}
+
+/// Every file that SHA256SUMS names in a run's directory; `None` where there is no such file.
+///
+/// # Errors
+/// What can't be read, and sums that are none.
+pub fn inventory(directory: &Path) -> Result<Option<Inventory>, ReadError> {
+    let sums = directory.join(SUMS);
+    if !sums.exists() {
+        return Ok(None);
+    }
+    let mut inventory = Inventory::default();
+    for (name, expected) in read(&sums)? {
+        let path = directory.join(&name);
+        match sha256_of(&path) {
+            Ok(actual) if actual == expected => inventory.intact += 1,
+            Ok(_) => inventory.changed.push(name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => inventory.missing.push(name),
+            Err(source) => return Err(ReadError::Io { path, source }),
+        }
+    }
+    Ok(Some(inventory))
+}
+
 /// What a sums file says, unchecked.
 pub(super) fn read(sums: &Path) -> Result<FileSums, ReadError> {
     let text = std::fs::read_to_string(sums).map_err(|source| ReadError::Io {

@@ -26,7 +26,7 @@ use super::lock::RunLock;
 use super::read::{Archive, check_part};
 use super::rows::{FactRow, ForkRow, When};
 use super::schema::MANIFEST;
-use super::sums::{ANNOUNCED, SUMS};
+use super::sums::{ANNOUNCED, FileSums, SUMS};
 use super::write::{PARTS, RunWriter};
 use crate::units::{CellIndex, ForkIndex};
 
@@ -116,6 +116,8 @@ pub(super) fn take_up(directory: &Path, lock: RunLock) -> Result<TakenUp, TakeUp
             manifest_sha256: archive.manifest_sha256().to_owned(),
         },
         ledger: ledger_of(directory),
+        registered: None,
+        evidence: evidence_of(chain),
         facts: archive.facts.clone(),
         parts: archive.forks.clone(),
         lost: Vec::new(),
@@ -148,6 +150,15 @@ impl RunWriter {
         }
         Ok(())
     }
+}
+
+/// The files that bear witness to when the manifest existed: they are sealed with the run.
+fn evidence_of(chain: &Chain) -> FileSums {
+    let of_entry = |entry: &ChainEntry| match entry {
+        ChainEntry::Registration { evidence, .. } => Some(evidence.clone()),
+        _ => None,
+    };
+    chain.entries.iter().find_map(of_entry).unwrap_or_default()
 }
 
 /// Whether a line of the chain speaks of the facts that were read when this one was.

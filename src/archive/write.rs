@@ -12,10 +12,12 @@ use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
 use super::lock::RunLock;
+use super::registered::Standing;
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
 use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
+use super::timestamp::EvidenceFile;
 
 /// Name of the directory with a durable part a fork.
 pub(super) const PARTS: &str = "parts";
@@ -42,6 +44,8 @@ pub struct RunWriter {
     pub(super) identity: FileIdentity,
     pub(super) ledger: Ledger,
     pub(super) chain: ChainWriter,
+    pub(super) registered: Option<String>,
+    pub(super) evidence: FileSums,
     pub(super) facts: Vec<FactRow>,
     pub(super) parts: Vec<ForkRow>,
     /// Forks that the chain names and whose parts are lost.
@@ -73,6 +77,8 @@ impl RunWriter {
                 manifest_sha256: of.manifest_sha256.to_owned(),
             },
             ledger: Ledger::of(results),
+            registered: None,
+            evidence: FileSums::new(),
             facts: Vec::new(),
             parts: Vec::new(),
             lost: Vec::new(),
@@ -104,6 +110,29 @@ impl RunWriter {
         self.parts.len()
     }
 
+    /// Gives a start under a registration its number. The next line of the ledger must be that of this start.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&mut self, standing: &Standing) -> Result<Standing, WriteError> {
+        if let Standing::Confirmatory(registered) = standing {
+            self.registered = Some(registered.line.clone());
+        }
+        standing.numbered(&self.ledger)
+    }
+
+    /// Keeps files that bear witness to when the manifest existed in the run's directory, durably.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep(&mut self, evidence: &[EvidenceFile]) -> Result<(), WriteError> {
+        for file in evidence {
+            durable::write(&self.directory.join(&file.name), &file.bytes)?;
+            self.evidence.insert(file.name.clone(), file.sha256.clone());
+        }
+        Ok(())
+    }
+
     /// Writes down what will be measured and on what, then enters the start into the ledger. No fork may start before.
     ///
     /// # Errors
@@ -121,8 +150,8 @@ impl RunWriter {
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
         let registration = ChainEntry::Registration {
             started: self.ledger(LedgerState::Started)?,
-            registered: None,
-            evidence: FileSums::new(),
+            registered: self.registered.clone(),
+            evidence: self.evidence.clone(),
         };
         let [program, environment] = [true, false].map(|of_build| self.facts_digest(When::Start, of_build));
         self.chain.append(registration)?;
@@ -179,14 +208,14 @@ impl RunWriter {
     /// chain alone.
     pub(super) fn close(&mut self, state: SealState) -> Result<(), WriteError> {
         self.merge()?;
-        let files = sums::of_files(&self.directory, &sealed_names()).map_err(WriteError::io(&self.directory))?;
+        let files = sums::of_files(&self.directory, &self.names()).map_err(WriteError::io(&self.directory))?;
         self.chain.append(ChainEntry::Seal {
             state,
             forks: self.parts.len(),
             lost: self.lost.clone(),
             files,
         })?;
-        write_sums(&self.directory)?;
+        write_sums(&self.directory, self.names())?;
         remove_leftovers(&self.directory)
     }
 
@@ -216,6 +245,14 @@ impl RunWriter {
         FactRow::digest(&self.facts, when, self.session, of_build)
     }
 
+    /// Every file of the run but the chain and the sums.
+    fn names(&self) -> Vec<String> {
+        sealed_names()
+            .into_iter()
+            .chain(self.evidence.keys().cloned())
+            .collect()
+    }
+
     /// SHA-256 of the chain's last line: the run's root, once it is sealed.
     pub fn root(&self) -> Option<&str> {
         self.chain.tip()
@@ -226,8 +263,9 @@ impl RunWriter {
     /// # Errors
     /// What the system says.
     pub fn ledger(&self, state: LedgerState) -> Result<String, WriteError> {
+        let root = self.root().filter(|_| state == LedgerState::Finished);
         self.ledger
-            .append(&self.identity.run, &self.identity.manifest_sha256, state)
+            .append(&self.identity.run, &self.identity.manifest_sha256, state, root)
     }
 
     fn table(&self, table: &'static Table, frame: Frame) -> Result<(), WriteError> {
@@ -261,9 +299,8 @@ fn write_sums_of(directory: &Path, name: &str, files: &[String]) -> Result<(), W
     durable::write(&directory.join(name), sums::lines(&files).as_bytes())
 }
 
-/// Writes the sums that make a run a sealed one, when its chain has its last line.
-pub(super) fn write_sums(directory: &Path) -> Result<(), WriteError> {
-    let mut names = sealed_names();
+/// Writes the sums that make a run a sealed one, of the files that the last line of its chain names.
+pub(super) fn write_sums(directory: &Path, mut names: Vec<String>) -> Result<(), WriteError> {
     names.push(CHAIN.to_owned());
     write_sums_of(directory, SUMS, &names)
 }

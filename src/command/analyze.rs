@@ -106,7 +106,8 @@ fn splice(file: &Path) -> Result<Exit, CommandError> {
     Ok(Exit::Ok)
 }
 
-fn check(file: &Path) -> Result<Exit, CommandError> {
+/// Holds a file against the archives that it names.
+pub(super) fn check(file: &Path) -> Result<Exit, CommandError> {
     let Respliced { text, spliced, inline } = respliced(file)?;
     for (figure, expected) in inline {
         figure.check(&text, &expected).map_err(|source| CommandError::Inline {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::analysis::EvidenceError;
-use crate::archive::{ReadError, TakeUpError, WriteError};
+use crate::archive::{ReadError, TakeUpError, TimestampError, WriteError};
 use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::report::{InlineError, ReportError, SpliceError};
-use crate::run::{ForkFailure, ResumeError, RunError, StandError};
+use crate::run::{ForkFailure, RegistrationError, ResumeError, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -31,6 +31,21 @@ pub enum CommandError {
         /// The manifest.
         manifest: PathBuf,
     },
+    /// `register` of a manifest without claims.
+    #[error("{manifest} has nothing to register: add a table `[registration]` and at least one `[[claims]]`")]
+    NothingToRegister {
+        /// The manifest.
+        manifest: PathBuf,
+    },
+    /// What was registered.
+    #[error(transparent)]
+    Registration(#[from] RegistrationError),
+    /// Evidence of time beside a manifest.
+    #[error(transparent)]
+    Timestamp(#[from] TimestampError),
+    /// The ledger could not be written.
+    #[error(transparent)]
+    Ledger(#[from] WriteError),
     /// The run.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -140,17 +155,22 @@ impl CommandError {
             Self::Manifest(_)
             | Self::Plan(_)
             | Self::UrlForSqlite { .. }
+            | Self::NothingToRegister { .. }
+            | Self::Registration(RegistrationError::OtherText(_))
+            | Self::Timestamp(_)
             | Self::UnknownFigure { .. }
             | Self::ExplainSeveral { .. }
             | Self::WithinRun { .. } => Exit::Usage,
             Self::Run(error) => of_run(error),
             Self::TakeUp(error) => of_take_up(error),
-            Self::Archive(_)
+            Self::Registration(RegistrationError::BrokenLedger { .. })
+            | Self::Archive(_)
             | Self::Evidence { .. }
             | Self::Splice { .. }
             | Self::Inline { .. }
             | Self::Stale { .. }
             | Self::NothingToRecompute { .. } => Exit::Archive,
+            Self::Ledger(error) => of_write(error),
             Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } => Exit::Write,
             Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {

@@ -9,8 +9,10 @@ pub mod plan;
 mod progress;
 pub mod recompute;
 pub mod recover;
+pub mod register;
 pub mod report;
 pub mod run;
+pub mod verify;
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::load::evidence_of;
 use super::{CommandError, tell};
 use crate::analysis::{self, Analysis, Evidence};
-use crate::archive::Archive;
+use crate::archive::{Archive, Ledger, Standing};
 use crate::cli::ReportArgs;
 use crate::digest;
 use crate::exit::Exit;
-use crate::report::{self, Gallery, Told};
+use crate::report::{self, Gallery, Starts, Told};
 
 /// Writes a run's page, and its plots as files where they are asked for.
 ///
@@ -49,7 +49,9 @@ fn page(
         analysis::State::Finished | analysis::State::Incomplete => Some(digest::of_bytes(&read("SHA256SUMS")?)),
         analysis::State::Unfinished => None,
     };
+    let starts = starts(run, analysis)?;
     let told = Told {
+        starts: starts.as_ref(),
         analysis,
         galleries,
         settings: &archive.settings,
@@ -59,6 +61,36 @@ fn page(
         seal: seal.as_deref(),
     };
     Ok(report::html(&told)?)
+}
+
+/// The starts under the run's registration, where the ledger lies beside the run.
+fn starts(run: &Path, analysis: &Analysis) -> Result<Option<Starts>, CommandError> {
+    let Standing::Confirmatory(registered) = &analysis.facts.standing else {
+        return Ok(None);
+    };
+    let directory = fs::canonicalize(run).map_err(|source| failed("read", run, source))?;
+    let Some(results) = directory.parent() else {
+        return Ok(None);
+    };
+    let ledger = Ledger::of(results);
+    if !ledger.path().is_file() {
+        return Ok(None);
+    }
+    let history = ledger.read()?;
+    if history.broken.is_some() {
+        return Ok(Some(Starts::Broken));
+    }
+    let runs: Vec<&str> = (history.starts_of(&registered.line))
+        .filter_map(|entry| entry.run.as_deref())
+        .collect();
+    let Some(place) = runs.iter().position(|run| *run == analysis.facts.run) else {
+        return Ok(Some(Starts::Unlisted));
+    };
+    let others = runs.iter().filter(|run| **run != analysis.facts.run);
+    Ok(Some(Starts::Listed {
+        number: place + 1,
+        others: others.map(|run| ((*run).to_owned(), history.state_of(run))).collect(),
+    }))
 }
 
 /// Writes all files or, where one is in the way, none.

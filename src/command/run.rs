@@ -5,12 +5,13 @@ use std::path::Path;
 
 use super::progress::Progress;
 use super::{CommandError, load, print, tell};
+use crate::archive::{Ledger, Standing, evidence_beside};
 use crate::cli::RunArgs;
 use crate::exit::Exit;
 use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
 use crate::plan::Plan;
 use crate::report::{self, Dialect};
-use crate::run::{Interrupt, Summary, Supervisor};
+use crate::run::{self, Interrupt, Summary, Supervisor, Wish};
 
 /// Measures an experiment and prints its figures.
 ///
@@ -21,14 +22,21 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
         (Some(run), _) => run.join("manifest.toml"),
         (None, manifest) => manifest.clone().unwrap_or_default(),
     };
-    let manifest = at_url(Manifest::read(&path)?, &path, args)?;
+    let read = Manifest::read(&path)?;
+    let manifest = at_url(read.clone(), &path, args)?;
     let plan = Plan::of(&manifest)?;
     let exe = env::current_exe().map_err(CommandError::Executable)?;
-    let supervisor = Supervisor::new(&manifest, &plan, &exe);
+    let mut supervisor = Supervisor::new(&manifest, &plan, &exe);
+    if args.resume.is_none() {
+        let evidence = evidence_beside(&path, &manifest.source.sha256)?;
+        let standing = standing_of(&manifest, &path, other_server(&read, args), args)?;
+        supervisor = supervisor.under(standing, evidence);
+    }
     on_signals(supervisor.interrupt())?;
     let pairs = u64::from(manifest.measure.warmup) + u64::from(manifest.measure.previews);
     let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
     let summary = match &args.resume {
+        // How it stands to what was registered was settled when it started.
         Some(run) => supervisor.resume(run, &mut progress)?,
         None => supervisor.run(&args.results, &mut progress)?,
     };
@@ -36,6 +44,37 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
     let analysis = load::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
     Ok(exit_of(&summary))
+}
+
+/// How the run stands to what was registered; what is exploratory is said before anything is measured.
+fn standing_of(manifest: &Manifest, path: &Path, other_server: bool, args: &RunArgs) -> Result<Standing, CommandError> {
+    let history = Ledger::of(&args.results).read()?;
+    let wish = Wish {
+        manifest: path,
+        results: &args.results,
+        exploratory: args.exploratory,
+        other_server,
+    };
+    let standing = run::standing(manifest, &history, wish)?;
+    if let Standing::Exploratory { reason } = &standing {
+        tell(format_args!(
+            "exploratory: {reason}, so this run confirms no claim; claims are fixed before a run with: preview-cost register {}",
+            path.display()
+        ));
+    }
+    Ok(standing)
+}
+
+/// Whether `--url` puts a server in the place of one that the manifest provides in another way.
+fn other_server(read: &Manifest, args: &RunArgs) -> bool {
+    let is_at_url = matches!(
+        read.backend,
+        Backend::Postgres {
+            server: Server::Url(_),
+            ..
+        }
+    );
+    args.url.is_some() && !is_at_url
 }
 
 /// The manifest with its server replaced by the one of `--url`.

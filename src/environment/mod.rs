@@ -13,8 +13,10 @@ mod change;
 mod fact;
 mod host;
 mod privacy;
+mod repository;
 
 pub use build_identity::{BuildIdentity, build_facts, identity};
 pub use change::{Change, differences, moves_by_nature};
 pub use fact::{Fact, FactStatus};
 pub use host::host_facts;
+pub use repository::Committed;

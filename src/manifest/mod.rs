@@ -6,6 +6,7 @@
 
 mod check;
 mod fault;
+mod registration;
 mod wire;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use thiserror::Error;
 
 pub use check::limits;
 pub use fault::{Fault, Faults};
+pub use registration::{Claim, Comparison, Novelty, Registration, Threshold};
 
 use crate::digest;
 use crate::strategy::StrategyName;
@@ -39,6 +41,10 @@ pub struct Manifest {
     pub measure: Measure,
     /// How it is told.
     pub figures: FigureSettings,
+    /// What is written down beside the claims; `None` where the manifest registers nothing.
+    pub registration: Option<Registration>,
+    /// What it claims; empty without a registration.
+    pub claims: Vec<Claim>,
     /// The file as it was written.
     pub source: ManifestSource,
 }

@@ -3,12 +3,16 @@
 //! serde's derive stops at the first fault and knows no places, so the document is walked by hand: wrong types and
 //! unknown keys are all collected, and the walk goes on. Only a text that is not TOML is told as that and no more.
 
+mod registration;
+
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::fault::Fault;
+
+pub(super) use registration::{ClaimWire, NoveltyWire, RegistrationWire};
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub(super) struct Wire {
     pub grid: GridWire,
     pub measure: MeasureWire,
     pub figures: FiguresWire,
+    pub registration: RegistrationWire,
+    pub claims: Option<At<Vec<ClaimWire>>>,
 }
 
 #[derive(Debug, Default)]
@@ -136,6 +142,18 @@ pub(super) fn read(source: &str) -> Result<(Wire, Reader<'_>), Vec<Fault>> {
     if let Some(section) = root.section(&mut reader, "figures") {
         wire.figures = figures(section, &mut reader);
     }
+    if let Some(section) = root.section(&mut reader, "registration") {
+        wire.registration = registration::registration(section, &mut reader);
+    }
+    if let Some(At { value, span }) = root.sections(&mut reader, "claims") {
+        let claims = value
+            .into_iter()
+            .map(|section| registration::claim(section, &mut reader));
+        wire.claims = Some(At {
+            value: claims.collect(),
+            span,
+        });
+    }
     root.end(&mut reader);
     Ok((wire, reader))
 }
@@ -198,16 +216,16 @@ fn figures(mut section: Section<'_>, reader: &mut Reader<'_>) -> FiguresWire {
 
 /// One table of the document. Keys are taken out as they are asked for; what is left at the end is unknown.
 struct Section<'i> {
-    path: &'static str,
+    path: String,
     span: Range<usize>,
     table: DeTable<'i>,
     asked: Vec<&'static str>,
 }
 
 impl<'i> Section<'i> {
-    fn new(path: &'static str, span: Range<usize>, table: DeTable<'i>) -> Self {
+    fn new(path: &str, span: Range<usize>, table: DeTable<'i>) -> Self {
         Self {
-            path,
+            path: path.to_owned(),
             span,
             table,
             asked: Vec::new(),
@@ -307,7 +325,7 @@ impl<'i> Section<'i> {
             DeValue::Table(table) => Ok(table),
             other => Err(kind(&other)),
         })?;
-        Some(Section::new(key, taken.span, taken.value))
+        Some(Section::new(&self.key(key), taken.span, taken.value))
     }
 
     /// Reports every key that nobody asked for, with the nearest one that exists.

@@ -33,8 +33,12 @@ fn runs(comparison: &Comparison) -> String {
     let mut lines: Vec<String> = comparison
         .runs
         .iter()
+        .zip(&comparison.exploratory)
         .enumerate()
-        .map(|(place, run)| format!("{} is run {run}.", letter(place)))
+        .map(|(place, (run, is_exploratory))| {
+            let stamp = if *is_exploratory { " (exploratory)" } else { "" };
+            format!("{} is run {run}{stamp}.", letter(place))
+        })
         .collect();
     lines.push(if comparison.same_manifest {
         "All are of one manifest.".to_owned()

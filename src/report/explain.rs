@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
+use super::claims;
 use super::format::figure_text;
 use super::recompute::{NOT_IN_SQL, Sources, query};
 use crate::analysis::{Analysis, Figure, Interval, State, figures};
+use crate::archive::Standing;
 
 /// Ids that are named when an id is unknown.
 const NEAREST: usize = 3;
@@ -53,8 +55,22 @@ pub fn explain(analysis: &Analysis, sources: &Sources, id: &str) -> Result<Strin
             "no"
         },
     );
+    line("exploratory", &exploratory(&facts.standing));
+    for claim in claims::about(analysis, id) {
+        line("claim", &claim);
+    }
     let _ = write!(text, "\n{}", asked(&figure, sources));
     Ok(text)
+}
+
+fn exploratory(standing: &Standing) -> String {
+    match standing {
+        Standing::Exploratory { reason } => format!("yes: {reason}"),
+        Standing::Confirmatory(registered) => format!(
+            "no: registered {} by the ledger's line with the SHA-256 {}, start {}",
+            registered.at, registered.line, registered.start
+        ),
+    }
 }
 
 fn value(figure: &Figure) -> String {

@@ -78,6 +78,29 @@ pub fn figure_text(figure: &Figure) -> Option<String> {
     })
 }
 
+/// A number in a unit of the archive, as tables tell it: times in ms.
+pub(super) fn in_unit(value: f64, unit: &str) -> String {
+    let plain = format!("{value:.4}");
+    let plain = plain.trim_end_matches('0').trim_end_matches('.').replace('-', "−");
+    match unit {
+        "ns" => format!("{} ms", milliseconds(value)),
+        "ns/plan" => format!("{} ms a plan", milliseconds(value)),
+        "1" => plain,
+        unit => format!("{plain} {unit}"),
+    }
+}
+
+/// The same without rounding: what somebody wrote.
+pub(super) fn exactly(value: f64, unit: &str) -> String {
+    let told = |value: f64| value.to_string().replace('-', "−");
+    match unit {
+        "ns" => format!("{} ms", told(value / 1e6)),
+        "ns/plan" => format!("{} ms a plan", told(value / 1e6)),
+        "1" => told(value),
+        unit => format!("{} {unit}", told(value)),
+    }
+}
+
 /// A rough duration, e.g. `45 s`, `3 min`, `2.5 h`.
 pub fn duration(nanos: Nanos) -> String {
     match nanos.as_secs_f64() {

@@ -3,10 +3,12 @@
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::analysis::{Analysis, Figure, Warning, figures};
+use crate::analysis::{Analysis, ClaimVerdict, Figure, RunFacts, Warning, figures};
+use crate::archive::Standing;
+use crate::manifest::Threshold;
 
 /// Version of the JSON document.
-const JSON_VERSION: &str = "1.0";
+const JSON_VERSION: &str = "1.1";
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -25,6 +27,9 @@ struct Run<'a> {
     program_version: &'a str,
     state: &'static str,
     primary: &'a str,
+    exploratory: bool,
+    standing: Stands<'a>,
+    claims: Vec<Judged<'a>>,
     warnings: Vec<Finding<'a>>,
     figures: Vec<Entry>,
 }
@@ -53,6 +58,7 @@ struct Entry {
     high: Value,
     estimator: &'static str,
     provisional: bool,
+    exploratory: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<String>,
 }
@@ -79,6 +85,9 @@ fn run(analysis: &Analysis) -> Run<'_> {
         program_version: &facts.program_version,
         state: facts.state.as_str(),
         primary: &facts.primary,
+        exploratory: facts.standing.is_exploratory(),
+        standing: stands(&facts.standing),
+        claims: analysis.claims.iter().map(|verdict| judged(verdict, facts)).collect(),
         warnings: analysis.warnings.iter().map(finding).collect(),
         figures: figures(analysis).into_iter().map(entry).collect(),
     }
@@ -94,7 +103,106 @@ fn entry(figure: Figure) -> Entry {
         high: number(high),
         estimator: figure.definition.estimator,
         provisional: figure.provisional,
+        exploratory: figure.exploratory,
         withheld: figure.withheld,
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Stands<'a> {
+    Confirmatory {
+        registration: &'a str,
+        seq: u64,
+        at: &'a str,
+        commit: &'a str,
+        manifest_committed: &'a str,
+        start: u64,
+    },
+    Exploratory {
+        reason: &'a str,
+    },
+}
+
+fn stands(standing: &Standing) -> Stands<'_> {
+    match standing {
+        Standing::Exploratory { reason } => Stands::Exploratory { reason },
+        Standing::Confirmatory(registered) => Stands::Confirmatory {
+            registration: &registered.line,
+            seq: registered.seq,
+            at: &registered.at,
+            commit: &registered.commit,
+            manifest_committed: &registered.manifest_committed,
+            start: registered.start,
+        },
+    }
+}
+
+#[derive(Serialize)]
+struct Judged<'a> {
+    id: &'a str,
+    figure: &'a str,
+    unit: &'a str,
+    comparison: &'static str,
+    #[serde(flatten)]
+    threshold: ThresholdEntry<'a>,
+    margin: Value,
+    because: Option<&'a str>,
+    observed: Value,
+    low: Value,
+    high: Value,
+    contrast: Option<Contrast>,
+    verdict: &'static str,
+    why: &'a str,
+    provisional: bool,
+    exploratory: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ThresholdEntry<'a> {
+    Value { value: Value },
+    Times { factor: Value, of: &'a str },
+}
+
+#[derive(Serialize)]
+struct Contrast {
+    value: Value,
+    low: Value,
+    high: Value,
+}
+
+fn judged<'a>(verdict: &'a ClaimVerdict, facts: &RunFacts) -> Judged<'a> {
+    let claim = &verdict.claim;
+    let (low, high) = verdict.interval.map(|interval| (interval.low, interval.high)).unzip();
+    Judged {
+        id: &claim.id,
+        figure: &claim.figure,
+        unit: &claim.unit,
+        comparison: claim.comparison.as_str(),
+        threshold: match &claim.threshold {
+            Threshold::Value(value) => ThresholdEntry::Value {
+                value: number(Some(*value)),
+            },
+            Threshold::Times { factor, of } => ThresholdEntry::Times {
+                factor: number(Some(*factor)),
+                of,
+            },
+        },
+        margin: number(Some(claim.margin)),
+        because: claim.because.as_deref(),
+        observed: number(verdict.observed),
+        low: number(low),
+        high: number(high),
+        contrast: verdict.contrast.map(|(value, interval)| Contrast {
+            value: number(Some(value)),
+            low: number(Some(interval.low)),
+            high: number(Some(interval.high)),
+        }),
+        verdict: verdict.outcome.as_str(),
+        why: &verdict.why,
+        provisional: facts.state.is_provisional(),
+        exploratory: facts.standing.is_exploratory(),
     }
 }
 
@@ -109,11 +217,12 @@ fn number(value: Option<f64>) -> Value {
 
 /// A line a figure, with a heading.
 pub fn csv(runs: &[Analysis]) -> String {
-    let mut text = String::from("run,state,id,unit,value,low,high,estimator,withheld\n");
+    let mut text = String::from("run,state,id,unit,value,low,high,estimator,withheld,exploratory\n");
     for analysis in runs {
         for figure in figures(analysis) {
             let state = analysis.facts.state.as_str().to_owned();
             let entry = entry(figure);
+            let exploratory = entry.exploratory.to_string();
             let withheld = entry.withheld.unwrap_or_default();
             let numbers = [&entry.value, &entry.low, &entry.high].map(|value| match value {
                 Value::Null => String::new(),
@@ -130,6 +239,7 @@ pub fn csv(runs: &[Analysis]) -> String {
                 high,
                 entry.estimator.to_owned(),
                 withheld,
+                exploratory,
             ];
             text.push_str(&fields.map(|field| quoted(&field)).join(","));
             text.push('\n');

@@ -3,9 +3,11 @@
 //! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
 //! every figure with its id, unit and estimator, unrounded.
 
+mod claims;
 mod comparison;
 mod error;
 mod explain;
+mod findings;
 mod format;
 mod grid;
 mod histogram;
@@ -20,9 +22,11 @@ mod run;
 mod side_by_side;
 mod splice;
 
+pub use claims::{Starts, claim};
 pub use comparison::comparison;
 pub use error::ReportError;
 pub use explain::{explain, figure};
+pub use findings::{Findings, findings, findings_json};
 pub use format::{duration, figure_text, milliseconds};
 pub use histogram::{COLUMNS_MIN, histograms};
 pub use html::{Told, html};

@@ -1,6 +1,7 @@
 //! One run for people: what it answers, the difference cell by cell, the two sides, and what to know about it.
 
 use super::Dialect;
+use super::claims;
 use super::format::{factor, interval, milliseconds, percent, trips};
 use super::grid::Grid;
 use crate::analysis::{Analysis, CellSummary, Difference, Interval, Quantile, Scaling, Side, Verdict, Warning};
@@ -11,8 +12,9 @@ const NONE: &str = "–";
 pub fn tables(analysis: &Analysis, dialect: Dialect) -> String {
     let (of_run, of_cells): (Vec<&Warning>, Vec<&Warning>) =
         analysis.warnings.iter().partition(|warning| warning.scope == "run");
-    let mut blocks = vec![heading(analysis, dialect)];
+    let mut blocks = vec![quoted(&claims::standing(analysis), dialect), heading(analysis, dialect)];
     blocks.extend(of_run.into_iter().map(|warning| quoted(&warning.message, dialect)));
+    blocks.extend(claims::block(analysis, dialect));
     blocks.push(difference_grid(analysis).render(dialect));
     blocks.push(sides_grid(analysis).render(dialect));
     if !analysis.scaling.is_empty() {
@@ -68,10 +70,11 @@ pub(super) fn measured(analysis: &Analysis) -> String {
 
 /// The primary figure in one sentence.
 pub(super) fn answer(analysis: &Analysis) -> Option<String> {
+    let facts = &analysis.facts;
     let cell = analysis.primary()?;
     let difference = cell.difference.as_ref()?;
     let (subject, baseline, plans) = (&cell.cell.subject, &cell.cell.baseline, cell.cell.plans);
-    let margin = milliseconds(analysis.facts.margin.0 as f64);
+    let margin = milliseconds(facts.margin.0 as f64);
     let median = milliseconds((difference.median as f64).abs());
     let comparison = if difference.median < 0 { "less" } else { "longer" };
     let judged = match cell.verdict?.0 {
@@ -84,8 +87,13 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
         .headline()
         .map(|headline| format!(" (95 % {} over {} forks)", range(headline), cell.forks));
     Some(format!(
-        "At {plans} plans, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}.",
-        headline.unwrap_or_default()
+        "At {plans} plans, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
+        headline.unwrap_or_default(),
+        if facts.standing.is_exploratory() {
+            "; exploratory"
+        } else {
+            ""
+        }
     ))
 }
 

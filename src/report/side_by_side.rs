@@ -1,6 +1,7 @@
 //! Several runs in one table, a column a run, as in the study's follow-up.
 
 use super::Dialect;
+use super::claims;
 use super::format::{interval, milliseconds};
 use super::grid::Grid;
 use super::run::label;
@@ -19,10 +20,14 @@ pub fn side_by_side(runs: &[Analysis], dialect: Dialect) -> String {
     }
     let mut blocks: Vec<String> = Vec::new();
     for run in runs {
+        blocks.push(format!("{}: {}", run.facts.run, claims::standing(run)));
         let of_run = run.warnings.iter().filter(|warning| warning.scope == "run");
         blocks.extend(of_run.map(|warning| format!("{}: {}", run.facts.run, warning.message)));
     }
     blocks.push(grid.render(dialect));
+    for run in runs {
+        blocks.extend(claims::block(run, dialect).map(|block| format!("Claims of {}:\n\n{block}", run.facts.run)));
+    }
     blocks.push(
         "Median of subject minus baseline in ms, with the 95 % interval over forks; distance in ms where there is one."
             .to_owned(),
@@ -36,7 +41,7 @@ fn heading(run: &Analysis) -> String {
         State::Incomplete => " (INCOMPLETE)",
         State::Unfinished => " (UNFINISHED)",
     };
-    format!("{}{state}\n{}", run.facts.name, run.facts.run)
+    format!("{}{state}{}\n{}", run.facts.name, claims::stamp(run), run.facts.run)
 }
 
 /// Every size and pair of sides that any run has, by size, then in the order of the runs.

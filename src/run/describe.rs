@@ -1,6 +1,6 @@
 //! What stands in the archive about a run before its first fork: the resolved manifest, the program, the cells.
 
-use crate::archive::{CellRow, Setting};
+use crate::archive::{CellRow, EvidenceFile, Setting, Standing, claims_rows, registration_rows};
 use crate::manifest::{Backend, Manifest, Server};
 use crate::plan::{Cell, CellKind, Plan};
 
@@ -31,6 +31,8 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     rows.number("figures", "resamples", &figures.resamples, "resamples");
     rows.number("figures", "margin", &figures.margin.0, "ns");
     rows.add("figures", "primary", &figures.primary);
+    rows.0.extend(manifest.registration.iter().flat_map(registration_rows));
+    rows.0.extend(claims_rows(&manifest.claims));
     rows.0
 }
 
@@ -41,8 +43,11 @@ pub(super) fn settings(
     run: &str,
     started: &str,
     schema: Option<&str>,
+    standing: &Standing,
+    evidence: &[EvidenceFile],
 ) -> Vec<Setting> {
     let mut rows = Rows(manifest_settings(manifest));
+    rows.0.extend(standing.rows(evidence));
     rows.add("run", "id", run);
     rows.add("run", "started", started);
     if let Some(schema) = schema {

@@ -11,6 +11,7 @@ mod measure;
 mod on_postgres;
 mod on_sqlite;
 pub mod protocol;
+mod registration;
 mod resume;
 mod scheduling;
 mod stand;
@@ -19,6 +20,7 @@ mod worker;
 
 pub use attendant::ForkFailure;
 pub use describe::manifest_settings;
+pub use registration::{OtherText, RegistrationError, Wish, require_whole, standing};
 pub use resume::ResumeError;
 pub use stand::StandError;
 pub use supervisor::{Interrupt, Observer, RunError, Summary, Supervisor};

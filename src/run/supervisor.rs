@@ -14,7 +14,8 @@ use super::protocol::ForkOrder;
 use super::resume::ResumeError;
 use super::stand::{Occasion, Stand, StandError};
 use crate::archive::{
-    FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, When, WriteError,
+    EvidenceFile, FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, Standing,
+    When, WriteError,
 };
 use crate::backend::provision::ProvisionError;
 use crate::environment::{self, Fact};
@@ -106,13 +107,16 @@ pub enum RunError {
 pub struct Supervisor<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) plan: &'a Plan,
+    standing: Standing,
+    evidence: Vec<EvidenceFile>,
     exe: PathBuf,
     interrupt: Interrupt,
     events: Events,
 }
 
 impl<'a> Supervisor<'a> {
-    /// Prepares to run `plan`, with `exe` (this program) for the workers.
+    /// Prepares to run `plan`, with `exe` (this program) for the workers. The run is an exploratory one unless
+    /// [`Self::under`] says otherwise.
     pub fn new(manifest: &'a Manifest, plan: &'a Plan, exe: &Path) -> Self {
         let (sender, receiver) = mpsc::channel();
         let interrupt = Interrupt {
@@ -123,9 +127,21 @@ impl<'a> Supervisor<'a> {
         Self {
             manifest,
             plan,
+            standing: Standing::unregistered(),
+            evidence: Vec::new(),
             exe: exe.to_owned(),
             interrupt,
             events,
+        }
+    }
+
+    /// Says how the run stands to what was registered, and with what evidence of when.
+    #[must_use]
+    pub fn under(self, standing: Standing, evidence: Vec<EvidenceFile>) -> Self {
+        Self {
+            standing,
+            evidence,
+            ..self
         }
     }
 
@@ -149,6 +165,7 @@ impl<'a> Supervisor<'a> {
         };
         let mut writer = RunWriter::create(results, &identity)?;
         let opened = self.open(&mut writer, observer, |stand, writer| {
+            writer.keep(&self.evidence)?;
             self.announce(stand, writer, started)
         });
         let stand = match opened {
@@ -197,9 +214,19 @@ impl<'a> Supervisor<'a> {
 
     fn announce(&self, stand: &Stand, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
         let started = started.to_rfc3339_opts(SecondsFormat::Secs, true);
-        let settings = describe::settings(self.manifest, self.plan, writer.run(), &started, stand.schema());
         let cells = describe::cells(self.plan, &self.manifest.backend);
         let facts = facts_before_a_fork(stand, writer.directory())?;
+        // The ledger is locked from here until the start is entered.
+        let standing = writer.begin(&self.standing)?;
+        let settings = describe::settings(
+            self.manifest,
+            self.plan,
+            writer.run(),
+            &started,
+            stand.schema(),
+            &standing,
+            &self.evidence,
+        );
         Ok(writer.announce(&settings, &cells, at(When::Start, facts))?)
     }
 

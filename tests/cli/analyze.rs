@@ -105,7 +105,11 @@ fn several_runs_stand_side_by_side() {
     let run = other.measure();
     let mut command = analyze(samples::sealed(0), "markdown");
     let text = ask(command.arg(&run).arg(samples::unfinished(0))).exits(0).stdout;
-    for heading in ["| small<br>", "| other<br>", "| small (UNFINISHED)<br>"] {
+    for heading in [
+        "| small (exploratory)<br>",
+        "| other (exploratory)<br>",
+        "| small (UNFINISHED) (exploratory)<br>",
+    ] {
         assert!(text.contains(heading), "{text}");
     }
     let sizes: Vec<&str> = text

@@ -80,7 +80,8 @@ fn was_ended_by_the_disk(bench: &Bench, said: Said, planned: usize, reason: &str
 #[test]
 fn a_ledger_that_cannot_be_written_stops_the_run_before_it_measures() {
     let bench = Bench::new(endless());
-    fs::create_dir_all(bench.results().join("LEDGER.jsonl")).unwrap();
+    fs::create_dir(bench.results()).unwrap();
+    symlink("/nonexistent/ledger", bench.results().join("LEDGER.jsonl")).unwrap();
     let said = ask(&mut bench.run()).exits(7);
     assert!(
         said.message()

@@ -13,6 +13,7 @@ mod postgres_faults;
 mod postgres_refusals;
 mod postgres_secrets;
 mod processes;
+mod registration;
 mod remains;
 mod repeat;
 mod samples;

@@ -74,7 +74,10 @@ pub fn program() -> Command {
 #[derive(Debug)]
 pub struct Said {
     pub stdout: String,
+    /// Standard error without the line below.
     pub stderr: String,
+    /// The line that a run begins with when it is exploratory.
+    pub exploratory: Option<String>,
     code: Option<i32>,
     signal: Option<i32>,
 }
@@ -180,13 +183,23 @@ impl Running {
                 assert!(!text.contains(sign), "{sign:?} in {text}");
             }
         }
+        let (exploratory, stderr) = without_exploratory(&stderr);
         Said {
             stdout,
             stderr,
+            exploratory,
             code: status.code(),
             signal: status.signal(),
         }
     }
+}
+
+/// Nearly every run of these tests is exploratory and says so; what else it says is what they look at.
+fn without_exploratory(stderr: &str) -> (Option<String>, String) {
+    let is_it = |line: &&str| line.starts_with("preview-cost: exploratory: ");
+    let (found, rest): (Vec<&str>, Vec<&str>) = stderr.split_inclusive('\n').partition(is_it);
+    assert!(found.len() < 2, "it says so once: {stderr}");
+    (found.first().map(|line| line.trim_end().to_owned()), rest.concat())
 }
 
 impl Drop for Running {

@@ -40,6 +40,19 @@ seed = 7
 
 [figures]
 margin_ms = 0.05
+
+[registration]
+disproof = "</ul><script>alert(2)</script>"
+estimand = "<img src=x>"
+exclusions = "{{ 7777 * 7 }}"
+novelty = { date = 2026-11-30, sources = ["<b>bold</b>"], queries = ["<script>"], finding = "</section>" }
+
+[[claims]]
+id = "hostile"
+figure = "cell[plans=1].subject.p50"
+comparison = "at-least"
+value = 1
+because = "<script>alert(3)</script>"
 "#;
 
 fn program(directory: &Path, arguments: &[&str]) -> Output {
@@ -150,8 +163,10 @@ fn a_page_has_every_cell_of_the_tables() {
     assert!(page.contains("SHA256SUMS") && page.contains("quantile_disc"));
     let directory = tempfile::tempdir().unwrap();
     let again = Synthetic::start(directory.path()).forks(FORKS).seal();
+    let (before, elsewhere) = (page_of(again.to_str().unwrap()), directory.path().join("elsewhere"));
+    fs::rename(&again, &elsewhere).unwrap();
     assert!(
-        page_of(again.to_str().unwrap()) == page,
+        page_of(elsewhere.to_str().unwrap()) == before,
         "what a run is called on disk does not matter"
     );
     let manifest = MANIFEST.replace('"', "&quot;");
@@ -204,6 +219,7 @@ fn words_of_a_manifest_are_never_markup() {
         (markup.count("script"), markup.count("img"), markup.count("title")),
         (0, 0, 1 + 11)
     );
+    assert!(page.contains("&lt;script&gt;alert(2)") && page.contains("&lt;script&gt;alert(3)"));
     assert!(page.contains("&lt;script&gt;alert") && page.contains("{{ 7777 * 7 }}"));
     assert!(
         !page.contains("<b>bold") && !page.contains("54439"),

@@ -1,6 +1,7 @@
 //! From what was written to what is meant: defaults, ranges and cross-checks, every fault at once.
 
 mod backend;
+mod registration;
 mod values;
 
 use super::fault::Fault;
@@ -63,11 +64,21 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let grid = grid(wire.grid, engine, &mut reader);
     let measure = measure(wire.measure, &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
+    let registration = registration::registration(wire.registration, wire.claims.as_ref(), &mut reader);
+    let claims = registration::claims(wire.claims, grid.as_ref(), &mut reader);
     let source = ManifestSource::new(reader.source);
-    match (name, title, question, backend, grid, measure, figures) {
-        (Some(name), Some(title), Some(question), Some(backend), Some(grid), Some(measure), Some(figures))
-            if reader.faults.is_empty() =>
-        {
+    let stated = registration.zip(claims);
+    match (name, title, question, backend, grid, measure, figures, stated) {
+        (
+            Some(name),
+            Some(title),
+            Some(question),
+            Some(backend),
+            Some(grid),
+            Some(measure),
+            Some(figures),
+            Some(stated),
+        ) if reader.faults.is_empty() => {
             let analysis = wire
                 .analysis
                 .map(|text| text.value.trim().to_owned())
@@ -81,6 +92,8 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
                 grid,
                 measure,
                 figures,
+                registration: stated.0,
+                claims: stated.1,
                 source,
             })
         }
@@ -90,12 +103,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
 
 fn name(wire: Option<At<String>>, reader: &mut Reader<'_>) -> Checked<String> {
     let At { value, span } = required(wire, "name", None, reader)?;
-    let fits = value.len() <= 64
-        && value.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-        && value
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-    if !fits {
+    if !is_short_name(&value) {
         reader.fault(
             &span,
             "name",
@@ -104,6 +112,14 @@ fn name(wire: Option<At<String>>, reader: &mut Reader<'_>) -> Checked<String> {
         return None;
     }
     Some(value)
+}
+
+fn is_short_name(text: &str) -> bool {
+    text.len() <= 64
+        && text.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
 fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked<String> {

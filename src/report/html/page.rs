@@ -8,6 +8,7 @@ use super::checking::{self, Checking};
 use super::surroundings;
 use crate::analysis::{Analysis, Warning};
 use crate::archive::{FactRow, Setting};
+use crate::report::claims::{self, Starts};
 use crate::report::error::ReportError;
 use crate::report::plot::{Gallery, style_sheet};
 use crate::report::run;
@@ -32,6 +33,8 @@ pub struct Told<'a> {
     pub manifest: &'a str,
     /// SHA-256 of `SHA256SUMS`; `None` where the run is not sealed.
     pub seal: Option<&'a str>,
+    /// The other starts under its registration; `None` where it has none, or no ledger lies beside it.
+    pub starts: Option<&'a Starts>,
 }
 
 #[derive(Serialize)]
@@ -46,6 +49,12 @@ struct Page<'a> {
     started: Option<&'a str>,
     is_finished: bool,
     state: &'static str,
+    standing: String,
+    is_exploratory: bool,
+    starts: Option<String>,
+    claims: Option<String>,
+    claim_notes: Vec<String>,
+    registration: Vec<(&'a str, &'a str)>,
     urgent: Vec<Finding<'a>>,
     findings: Vec<Finding<'a>>,
     differences: String,
@@ -107,6 +116,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         changed,
         manifest,
         seal,
+        starts,
     } = *told;
     let (urgent, findings): (Vec<&Warning>, Vec<&Warning>) = analysis
         .warnings
@@ -123,6 +133,15 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         started: setting(settings, "run", "started"),
         is_finished: !analysis.facts.state.is_provisional(),
         state: analysis.facts.state.as_str(),
+        standing: claims::standing(analysis),
+        is_exploratory: analysis.facts.standing.is_exploratory(),
+        starts: starts.map(claims::starts),
+        claims: claims::grid(analysis).map(|grid| grid.html()),
+        claim_notes: claims::notes(analysis).iter().map(|note| bound(note)).collect(),
+        registration: (settings.iter())
+            .filter(|setting| setting.section == "registration")
+            .map(|setting| (setting.key.as_str(), setting.value.as_str()))
+            .collect(),
         urgent: urgent.into_iter().map(finding).collect(),
         findings: findings.into_iter().map(finding).collect(),
         differences: run::difference_grid(analysis).html(),

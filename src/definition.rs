@@ -1,4 +1,5 @@
-//! What each figure is: the key, unit, estimator and inputs, once. Figures, explanations and recomputation all read here.
+//! What each figure is: the key, unit, estimator and inputs, once. Claims, figures, explanations and recomputation all read
+//! here.
 
 /// What a figure is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,76 @@
+//! Bytes and links: files against the sums, rows against the chain.
+
+use std::path::Path;
+
+use super::finding::{Finding, Outcome};
+use crate::archive::{self, Archive, Inventory};
+
+/// Faults of the chain that are told one by one.
+const FAULTS_TOLD: usize = 5;
+
+/// Every file that SHA256SUMS names.
+pub(super) fn inventory(directory: &Path) -> Finding {
+    let finding = |outcome, detail| Finding::new("files", outcome, detail);
+    let inventory = match archive::inventory(directory) {
+        Ok(Some(inventory)) => inventory,
+        Ok(None) => {
+            return finding(
+                Outcome::Incomplete,
+                "there is no SHA256SUMS: the run was not sealed".to_owned(),
+            );
+        }
+        Err(error) => return finding(Outcome::Tampered, error.to_string()),
+    };
+    let Inventory {
+        intact,
+        changed,
+        missing,
+    } = inventory;
+    if !changed.is_empty() {
+        let detail = format!("not what SHA256SUMS says: {}", changed.join(", "));
+        return finding(Outcome::Tampered, detail);
+    }
+    if missing.is_empty() {
+        return finding(Outcome::Ok, format!("{intact} files are what SHA256SUMS says"));
+    }
+    let detail = format!(
+        "{intact} files are what SHA256SUMS says, and these are not here: {}; fetch them into {} and verify again",
+        missing.join(", "),
+        directory.display()
+    );
+    finding(Outcome::Unverifiable, detail)
+}
+
+/// Rows and facts against the chain.
+pub(super) fn chain(archive: &Archive) -> Vec<Finding> {
+    let finding = |outcome, detail| Finding::new("chain", outcome, detail);
+    let Some(chain) = archive.chain() else {
+        let detail = "this run was archived before runs had a chain (schema 1.0): its files hold together, and whoever \
+                      changes one can write its sums anew";
+        return vec![finding(Outcome::Unverifiable, detail.to_owned())];
+    };
+    match archive.chain_faults() {
+        Err(error) => vec![finding(Outcome::Tampered, error.to_string())],
+        Ok(faults) if faults.is_empty() => {
+            let root = archive.root().map_or_else(
+                || "not sealed yet, so there is no root".to_owned(),
+                |root| format!("root {root}"),
+            );
+            let entries = chain.entries.len();
+            vec![finding(
+                Outcome::Ok,
+                format!("{entries} entries, each names the one before, and the rows are those that they name; {root}"),
+            )]
+        }
+        Ok(faults) => faults
+            .iter()
+            .take(FAULTS_TOLD)
+            .map(|fault| {
+                finding(
+                    Outcome::Tampered,
+                    format!("chain.jsonl:{}: {}", fault.line, fault.problem),
+                )
+            })
+            .collect(),
+    }
+}
