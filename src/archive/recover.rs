@@ -55,7 +55,7 @@ pub struct Recovered {
 pub fn recover(directory: &Path) -> Result<Recovery, TakeUpError> {
     take_up::require_run(directory)?;
     let lock = RunLock::take(directory)?;
-    if directory.join(SUMS).exists() {
+    if directory.join(SUMS).exists() && !are_torn(directory) {
         return sealed_before(directory);
     }
     let seal = match Chain::read_open(directory) {
@@ -154,6 +154,19 @@ fn withdraw(directory: &Path) -> Result<Recovery, TakeUpError> {
     }
     durable::remove_directory(directory)?;
     Ok(Recovery::Withdrawn)
+}
+
+/// Whether the sums are only a part of what a sealed run has there. Those that name other files, or name them with other
+/// sums, are no such part.
+fn are_torn(directory: &Path) -> bool {
+    let Ok(chain) = Chain::read_open(directory) else {
+        return false;
+    };
+    let Some((_, files)) = chain.seal() else { return false };
+    match sums::read(&directory.join(SUMS)) {
+        Ok(named) => named.len() <= files.len() && named.iter().all(|(name, sum)| files.get(name) == Some(sum)),
+        Err(error) => matches!(error, ReadError::Sums { .. }),
+    }
 }
 
 /// Whether all these files are there as the seal names them.

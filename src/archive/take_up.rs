@@ -188,11 +188,8 @@ pub(super) fn require_run(directory: &Path) -> Result<(), ReadError> {
 
 /// The ledger of the directory that a run lies in.
 pub(super) fn ledger_of(run: &Path) -> Ledger {
-    Ledger::of(
-        run.parent()
-            .filter(|parent| !parent.as_os_str().is_empty())
-            .unwrap_or(Path::new(".")),
-    )
+    let run = run.canonicalize().unwrap_or_else(|_| run.to_owned());
+    Ledger::of(run.parent().unwrap_or(Path::new(".")))
 }
 
 /// Which run a directory's tables say that it is.

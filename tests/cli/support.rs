@@ -248,6 +248,22 @@ impl Bench {
         }
     }
 
+    /// In memory, where there is such a place: for what is done so often that flushing a disk would take all the time.
+    pub fn quick(manifest: impl AsRef<[u8]>) -> Self {
+        let memory = Path::new("/dev/shm");
+        let place = if memory.is_dir() {
+            memory.to_owned()
+        } else {
+            std::env::temp_dir()
+        };
+        let directory = tempfile::tempdir_in(place).unwrap();
+        fs::write(directory.path().join("m.toml"), manifest).unwrap();
+        Self {
+            path: directory.path().to_owned(),
+            _temporary: Some(directory),
+        }
+    }
+
     /// In the build's directory for temporary files, where the next run of the tests replaces it: for what lives in
     /// statics, which are never dropped.
     pub fn lasting(name: &str, manifest: &str) -> Self {
