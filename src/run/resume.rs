@@ -97,16 +97,16 @@ impl Supervisor<'_> {
             let run = run.to_owned();
             return Err(ResumeError::OtherProgram { run, then, now });
         }
-        let is_of_manifest = |row: &&Setting| !["run", "program"].contains(&row.section.as_str());
-        let archived: Vec<&Setting> = archive.settings.iter().filter(is_of_manifest).collect();
+        // What else the archive says of the run stands after the manifest.
         let now = describe::manifest_settings(self.manifest);
-        let value = |row: Option<&Setting>| row.map(|row| row.value.clone()).unwrap_or_default();
-        let places = (0..archived.len().max(now.len())).map(|place| (archived.get(place).copied(), now.get(place)));
-        let Some((then, now)) = places.into_iter().find(|(then, now)| *then != *now) else {
+        let both = now
+            .iter()
+            .enumerate()
+            .map(|(place, now)| (archive.settings.get(place), now));
+        let Some((then, now)) = both.into_iter().find(|(then, now)| *then != Some(*now)) else {
             return Ok(());
         };
-        let named = then.or(now).map(|row| (row.section.clone(), row.key.clone()));
-        let (section, key) = named.unwrap_or_default();
+        let Setting { section, key, .. } = then.unwrap_or(now).clone();
         let hint = match section.as_str() {
             "backend" => "; if it was measured with --url, give the same --url again",
             _ => "; start a new run",
@@ -115,8 +115,8 @@ impl Supervisor<'_> {
             run: run.to_owned(),
             section,
             key,
-            then: value(then),
-            now: value(now),
+            then: then.map(|row| row.value.clone()).unwrap_or_default(),
+            now: now.value.clone(),
             hint,
         })
     }

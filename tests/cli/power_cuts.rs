@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use crate::remains::{copy, files_under, parts_of, read};
 use crate::samples;
+use crate::support::quick_directory;
 
 /// What a power cut did to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Fate {
 
 /// A copy of an unfinished run, which has the ledger's directory to itself.
 fn unfinished() -> (TempDir, PathBuf) {
-    let results = tempfile::tempdir().unwrap();
+    let results = quick_directory();
     let run = results.path().join("run");
     copy(samples::unfinished(0), &run);
     (results, run)
