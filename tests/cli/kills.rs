@@ -57,9 +57,12 @@ fn nothing_durable_is_lost_whenever_the_blow_falls() {
     let seed = number("KILL_SEED").unwrap_or_else(|| now.as_nanos() as u64);
     let loops = number("KILL_LOOPS").unwrap_or(LOOPS);
     println!("KILL_SEED={seed} KILL_LOOPS={loops}");
-    let begun = Instant::now();
-    Bench::quick(tiny()).measure();
-    let usual = begun.elapsed();
+    let usual = (0..3).map(|_| {
+        let begun = Instant::now();
+        Bench::quick(tiny()).measure();
+        begun.elapsed()
+    });
+    let usual = usual.min().unwrap();
     let next = AtomicU64::new(0);
     let ends: Mutex<BTreeMap<&str, u32>> = Mutex::default();
     thread::scope(|scope| {
@@ -107,7 +110,7 @@ fn one(mut dice: Dice, usual: Duration) -> &'static str {
         assert_eq!(durable, BTreeSet::new());
         return "withdrawn";
     }
-    if dice.below(2) == 0 {
+    if dice.below(4) == 0 {
         ask(bench.command(&["run", "--resume"]).arg(&run));
         durable.extend(durable_in(&run));
     }
@@ -133,15 +136,29 @@ fn struck(command: &mut Command, bench: &Bench, dice: &mut Dice, usual: Duration
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    let delay = usual.mul_f64(dice.below(1200) as f64 / 1000.0);
-    if dice.below(3) == 0 {
-        // Close to the end, where the tables and the seal are written.
-        while bench.parts() < FORKS as usize && child.try_wait().unwrap().is_none() {
+    let mut wait_until = |moment: &dyn Fn() -> bool| {
+        while !moment() && child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_micros(200));
         }
-        thread::sleep(Duration::from_micros(dice.below(40_000)));
-    } else {
-        thread::sleep(delay);
+    };
+    let begun = Instant::now();
+    let (delay, short) = (usual.mul_f64(dice.below(1000) as f64 / 1000.0), dice.below(25_000));
+    let short = Duration::from_micros(short);
+    match dice.below(4) {
+        0 => wait_until(&|| begun.elapsed() >= delay),
+        1 => wait_until(&|| begun.elapsed() >= short),
+        // A while after a part was stored; after the last one, tables and seal are written.
+        after => {
+            let parts = bench.parts() + 1 + dice.below(3) as usize;
+            let parts = if after == 2 {
+                FORKS as usize
+            } else {
+                parts.min(FORKS as usize)
+            };
+            wait_until(&|| bench.parts() >= parts);
+            let stored = Instant::now();
+            wait_until(&|| stored.elapsed() >= short);
+        }
     }
     let supervisor = child.id().cast_signed();
     let mut victims = match dice.below(4) {

@@ -11,7 +11,8 @@ use preview_cost::archive::{Archive, Completeness};
 use serde_json::Value;
 
 use crate::processes::child_as;
-use crate::remains::{analyze, files_under, ledger, parts_of, read};
+use crate::remains::{analyze, copy, files_under, ledger, parts_of, read};
+use crate::server::Database;
 use crate::support::{Bench, Running, SMALL, ask, edited, endless};
 
 /// A run that was killed when it had some of its eight forks.
@@ -227,4 +228,46 @@ fn what_is_no_run_is_told_as_such() {
         let said = ask(command).exits(5);
         assert!(said.message().contains("is not a run"), "{said:#?}");
     }
+}
+
+/// The server's own schema outlives a kill -9; it is named, and the run goes on in another.
+#[test]
+fn a_run_at_a_url_is_resumed_there_and_what_is_left_is_named() {
+    let database = Database::new();
+    let memory = "engine = \"sqlite\"\nstorage = \"memory\"";
+    let container = "engine = \"postgres\"\nprovision = \"container\"\nimage = \"nothing:0\"";
+    let bench = Bench::new(edited(
+        SMALL,
+        &[(memory, container), ("previews = 21", "previews = 200")],
+    ));
+    let url = database.url("postgres");
+    let mut running = Running::start(bench.run().args(["--url", &url]));
+    running.until("two forks are on disk", || (bench.parts() >= 2).then_some(()));
+    running.signal(Signal::SIGKILL);
+    running.end().dies_of(Signal::SIGKILL);
+    let run = bench.only_run();
+    let schema = database.contents().into_iter().find_map(|name| {
+        let schema = name.split('.').next().unwrap().to_owned();
+        schema.starts_with("preview_cost_").then_some(schema)
+    });
+    let schema = schema.expect("a killed run leaves its schema");
+    let other = run.with_extension("copy");
+    copy(&run, &other);
+    let said = ask(&mut recover(&other)).exits(0);
+    assert!(
+        said.messages()[1].starts_with(&format!("the schema {schema} may be left on the server")),
+        "{said:#?}"
+    );
+    let said = ask(&mut resume(&run)).exits(2);
+    assert!(said.message().contains("give the same --url again"), "{said:#?}");
+    ask(resume(&run).args(["--url", &url])).exits(0);
+    let (archive, _) = read(&run).unwrap();
+    assert_eq!((archive.completeness, archive.forks.len()), (Completeness::Sealed, 8));
+    assert_eq!(archive.chain_faults().unwrap(), []);
+    let left: Vec<String> = database.contents();
+    assert!(
+        left.iter()
+            .filter(|name| name.starts_with("preview_cost_"))
+            .all(|name| name.starts_with(&schema))
+    );
 }
