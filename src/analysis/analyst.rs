@@ -35,7 +35,7 @@ impl<'a> Analyst<'a> {
     /// What the archived manifest lacks.
     pub fn new(archived: Archived<'a>, resample: bool, threads: usize) -> Result<Self, EvidenceError> {
         Ok(Self {
-            facts: RunFacts::read(archived.settings, archived.state)?,
+            facts: RunFacts::read(archived.settings, archived.state, archived.root)?,
             done: vec![None; archived.cells.len()],
             archived,
             resample,

@@ -57,6 +57,8 @@ pub struct RunFacts {
     pub backend: String,
     /// SHA-256 of the manifest.
     pub manifest_sha256: String,
+    /// The run's root; `None` for one that is not sealed, or is older than chains are.
+    pub root: Option<String>,
     /// Version of the program that measured.
     pub program_version: String,
     /// What the interaction already waits.
@@ -134,6 +136,8 @@ pub struct Archived<'a> {
     pub facts: &'a [FactRow],
     /// Whether the run came to its end.
     pub state: State,
+    /// Its root, where it has one.
+    pub root: Option<&'a str>,
 }
 
 /// A run, ready to be analysed.
@@ -177,7 +181,7 @@ impl Evidence {
     /// # Errors
     /// [`EvidenceError`].
     pub fn gather(archived: Archived<'_>, samples: Vec<ForkSample>) -> Result<Self, EvidenceError> {
-        let facts = RunFacts::read(archived.settings, archived.state)?;
+        let facts = RunFacts::read(archived.settings, archived.state, archived.root)?;
         let mut cells: Vec<CellSample> = (archived.cells)
             .iter()
             .map(|cell| CellSample {
@@ -287,7 +291,7 @@ fn medians(sample: &ForkSample) -> Option<[Nanos; 3]> {
 }
 
 impl RunFacts {
-    pub(super) fn read(settings: &[Setting], state: State) -> Result<Self, EvidenceError> {
+    pub(super) fn read(settings: &[Setting], state: State, root: Option<&str>) -> Result<Self, EvidenceError> {
         let text = |section: &'static str, key: &'static str| {
             settings
                 .iter()
@@ -311,6 +315,7 @@ impl RunFacts {
             question: text("manifest", "question")?,
             backend: text("backend", "label")?,
             manifest_sha256: text("manifest", "sha256")?,
+            root: root.map(str::to_owned),
             program_version: text("program", "version")?,
             debounce: positive("figures", "debounce")?,
             margin: positive("figures", "margin")?,

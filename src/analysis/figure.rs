@@ -211,6 +211,7 @@ mod tests {
             question: "q".to_owned(),
             backend: "b".to_owned(),
             manifest_sha256: String::new(),
+            root: None,
             program_version: String::new(),
             debounce: Nanos(400_000_000),
             margin: Nanos(50_000),

@@ -9,7 +9,6 @@ use super::{CommandError, tell};
 use crate::analysis::{self, Analysis, Evidence};
 use crate::archive::{Archive, Ledger, Standing};
 use crate::cli::ReportArgs;
-use crate::digest;
 use crate::exit::Exit;
 use crate::report::{self, Gallery, Starts, Told};
 
@@ -45,10 +44,6 @@ fn page(
         let path = run.join(name);
         fs::read_to_string(&path).map_err(|source| failed("read", &path, source))
     };
-    let seal = match analysis.facts.state {
-        analysis::State::Finished | analysis::State::Incomplete => Some(digest::of_bytes(&read("SHA256SUMS")?)),
-        analysis::State::Unfinished => None,
-    };
     let starts = starts(run, analysis)?;
     let told = Told {
         starts: starts.as_ref(),
@@ -58,7 +53,6 @@ fn page(
         facts: &archive.facts,
         changed: &evidence.changed,
         manifest: &read("manifest.toml")?,
-        seal: seal.as_deref(),
     };
     Ok(report::html(&told)?)
 }

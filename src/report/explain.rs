@@ -46,6 +46,9 @@ pub fn explain(analysis: &Analysis, sources: &Sources, id: &str) -> Result<Strin
     line("inputs", figure.definition.inputs);
     line("run", &format!("{}, {state}", facts.run));
     line("manifest", &format!("SHA-256 {}", facts.manifest_sha256));
+    if let Some(root) = &facts.root {
+        line("root", root);
+    }
     line("files", &files(sources));
     line(
         "provisional",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::verification::{Finding, worst};
+use crate::verification::{Finding, Outcome, worst};
 
 /// A run and what was found in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub fn findings(runs: &[Findings]) -> String {
     let line =
         |Finding { check, outcome, detail }: &Finding| format!("  {:<12}  {check:<8}  {detail}", outcome.as_str());
     let told = runs.iter().flat_map(|run| {
-        let head = format!("{}: {}", run.run, worst(&run.findings).as_str());
+        let head = format!("{}: {}", run.run, overall(&run.findings));
         std::iter::once(head).chain(run.findings.iter().map(line))
     });
     told.flat_map(|line| [line, "\n".to_owned()]).collect()
@@ -49,12 +49,20 @@ pub fn findings_json(runs: &[Findings]) -> String {
     text
 }
 
+/// The worst of all; a note is no fault.
+fn overall(findings: &[Finding]) -> &'static str {
+    match worst(findings) {
+        Outcome::Noted => Outcome::Ok.as_str(),
+        outcome => outcome.as_str(),
+    }
+}
+
 impl<'a> RunWire<'a> {
     fn of(run: &'a Findings) -> Self {
         Self {
             run: &run.run,
             root: run.root.as_deref(),
-            outcome: worst(&run.findings).as_str(),
+            outcome: overall(&run.findings),
             findings: run
                 .findings
                 .iter()

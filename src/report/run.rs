@@ -62,8 +62,13 @@ pub(super) fn measured(analysis: &Analysis) -> String {
         cells.fold((0, 0), |(pairs, forks), cell| (pairs + cell.pairs, forks + cell.forks))
     };
     let ((pairs, forks), (controls, _)) = (count(false), count(true));
+    let root = facts
+        .root
+        .as_ref()
+        .map(|root| format!(" Root {root}."))
+        .unwrap_or_default();
     format!(
-        "Run {} on {}: {pairs} pairs in {forks} forks, and {controls} control pairs.",
+        "Run {} on {}: {pairs} pairs in {forks} forks, and {controls} control pairs.{root}",
         facts.run, facts.backend
     )
 }

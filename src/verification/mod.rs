@@ -32,8 +32,12 @@ pub struct Verified {
 
 /// Holds a run's directory against itself and against the ledger beside it. Writes nothing, and needs no network.
 pub fn verify(directory: &Path) -> Verified {
-    let mut findings = vec![files::inventory(directory)];
-    if findings[0].outcome == Outcome::Unverifiable {
+    let inventory = files::inventory(directory);
+    let are_missing = inventory
+        .as_ref()
+        .is_some_and(|finding| finding.outcome == Outcome::Unverifiable);
+    let mut findings = Vec::from_iter(inventory);
+    if are_missing {
         return Verified {
             findings,
             archive: None,

@@ -201,6 +201,7 @@ fn archived(archive: &Archive) -> Archived<'_> {
         cells: &archive.cells,
         forks: &archive.forks,
         facts: &archive.facts,
+        root: archive.root(),
         state: match archive.completeness {
             Completeness::Sealed => State::Finished,
             Completeness::Incomplete => State::Incomplete,

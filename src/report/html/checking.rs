@@ -8,18 +8,18 @@ use crate::analysis::Analysis;
 #[derive(Serialize)]
 pub(super) struct Checking {
     run: String,
-    seal: Option<String>,
+    root: Option<String>,
     manifest_sha256: String,
     program_version: String,
     primary: String,
     query: Option<String>,
 }
 
-pub(super) fn of(analysis: &Analysis, seal: Option<&str>) -> Checking {
+pub(super) fn of(analysis: &Analysis) -> Checking {
     let facts = &analysis.facts;
     Checking {
         run: facts.run.clone(),
-        seal: seal.map(str::to_owned),
+        root: facts.root.clone(),
         manifest_sha256: facts.manifest_sha256.clone(),
         program_version: facts.program_version.clone(),
         primary: facts.primary.clone(),

@@ -31,8 +31,6 @@ pub struct Told<'a> {
     pub changed: &'a [String],
     /// The manifest, verbatim.
     pub manifest: &'a str,
-    /// SHA-256 of `SHA256SUMS`; `None` where the run is not sealed.
-    pub seal: Option<&'a str>,
     /// The other starts under its registration; `None` where it has none, or no ledger lies beside it.
     pub starts: Option<&'a Starts>,
 }
@@ -115,7 +113,6 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         facts,
         changed,
         manifest,
-        seal,
         starts,
     } = *told;
     let (urgent, findings): (Vec<&Warning>, Vec<&Warning>) = analysis
@@ -157,7 +154,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         all_facts: surroundings::all(facts).html(),
         changed,
         manifest,
-        checking: checking::of(analysis, seal),
+        checking: checking::of(analysis),
         version: env!("CARGO_PKG_VERSION"),
     }
 }
