@@ -38,20 +38,12 @@ pub enum ResumeError {
         now: String,
     },
     /// What would be measured is not what was measured.
-    #[error("{} was measured with {section}.{key} = {then:?}, and now it would be {now:?}{hint}", run.display())]
+    #[error("{} was measured with {difference}", run.display())]
     OtherSetting {
         /// The run's directory.
         run: PathBuf,
-        /// Part of the manifest.
-        section: String,
-        /// Name within it.
-        key: String,
-        /// Its archived value.
-        then: String,
-        /// The value that it would have.
-        now: String,
-        /// What to do.
-        hint: &'static str,
+        /// The first setting that differs, both its values, and what to do.
+        difference: String,
     },
 }
 
@@ -74,7 +66,7 @@ impl Supervisor<'_> {
         };
         self.require_the_same(run, &archive)?;
         let mut summary = summary_of(&archive).map_err(TakeUpError::from)?;
-        let stand = self.open(&mut writer, observer, |stand, writer| go_on(stand, writer))?;
+        let stand = self.open(&mut writer, observer, go_on)?;
         let outcome = self.forks(&stand, &mut writer, &mut summary, observer);
         self.close(outcome, stand, writer, &summary, observer)
     }
@@ -111,13 +103,11 @@ impl Supervisor<'_> {
             "backend" => "; if it was measured with --url, give the same --url again",
             _ => "; start a new run",
         };
+        let then = then.map(|row| row.value.as_str()).unwrap_or_default();
+        let now = &now.value;
         Err(ResumeError::OtherSetting {
             run: run.to_owned(),
-            section,
-            key,
-            then: then.map(|row| row.value.clone()).unwrap_or_default(),
-            now: now.value.clone(),
-            hint,
+            difference: format!("{section}.{key} = {then:?}, and now it would be {now:?}{hint}"),
         })
     }
 }

@@ -37,7 +37,7 @@ fn tiny() -> String {
     edited(SMALL, &changes)
 }
 
-/// SplitMix64, Steele, Lea and Flood 2014.
+/// `SplitMix64`, Steele, Lea and Flood 2014.
 struct Dice(u64);
 
 impl Dice {
@@ -54,7 +54,7 @@ impl Dice {
 fn nothing_durable_is_lost_whenever_the_blow_falls() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = number("KILL_SEED").unwrap_or_else(|| now.as_nanos() as u64);
+    let seed = number("KILL_SEED").unwrap_or(now.as_nanos() as u64);
     let loops = number("KILL_LOOPS").unwrap_or(LOOPS);
     println!("KILL_SEED={seed} KILL_LOOPS={loops}");
     let usual = (0..3).map(|_| {

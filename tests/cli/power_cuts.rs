@@ -32,7 +32,7 @@ impl Fate {
                 .open(path)
                 .unwrap()
                 .set_len(length)
-                .unwrap()
+                .unwrap();
         };
         match self {
             Self::Whole => {}
