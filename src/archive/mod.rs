@@ -17,7 +17,7 @@
 //! progress. [`Archive::open`] reads sealed and unsealed runs alike and says which it is.
 //!
 //! The process that writes a run holds a lock on its `manifest.toml`, which the system drops when the process ends,
-//! however it ends. A run that broke off is gone on with ([`RunWriter::take_up`]) or sealed as it is ([`recover`]); either
+//! however it ends. A run that broke off is gone on with ([`RunWriter::take_up`]) or sealed as it is ([`recover()`]); either
 //! can itself be killed at any moment and done again.
 
 mod audit;
