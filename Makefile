@@ -42,7 +42,7 @@ browser-test: ## Open a report in Chromium: light, dark, on a phone, on paper. R
 recompute-check: target/recompute-venv/ready ## Compute every figure again with DuckDB and pandas, and compare.
 	$(CARGO) build --locked
 	target/recompute-venv/bin/python tests/recompute/check.py target/debug/preview-cost \
-		$(wildcard tests/fixtures/schema-1.0/*) $(dir $(wildcard results/*/manifest.parquet))
+		$(wildcard tests/fixtures/schema-*/*) $(dir $(wildcard results/*/manifest.parquet))
 
 target/recompute-venv/ready: tests/recompute/requirements.txt
 	python3 -m venv target/recompute-venv

@@ -29,6 +29,8 @@ pub struct Cli {
 pub enum Command {
     /// Measure an experiment, archive every pair, and print the figures.
     Run(RunArgs),
+    /// Seal what is whole of a run that broke off, as an incomplete run.
+    Recover(RecoverArgs),
     /// Print what would be measured, in which order and for about how long; touches nothing.
     Plan(PlanArgs),
     /// Fix an experiment and its claims in the ledger, before anything is measured.
@@ -66,11 +68,16 @@ pub enum Command {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  preview-cost run experiments/pg-local.toml\n  \
-                        preview-cost run experiments/pg-local.toml --url '${DATABASE_URL}'\n\n\
+                        preview-cost run experiments/pg-local.toml --url '${DATABASE_URL}'\n  \
+                        preview-cost run --resume results/<run>\n\n\
                         The work happens in a schema that the run creates, owns and removes. Nothing else is touched.")]
 pub struct RunArgs {
     /// The experiment's manifest.
-    pub manifest: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    pub manifest: Option<PathBuf>,
+    /// Measure the forks that this run lacks, because it broke off. It brings its manifest; a --url is to be given again.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["manifest", "results", "exploratory"])]
+    pub resume: Option<PathBuf>,
     /// Measure the PostgreSQL server at this URL instead of the manifest's. `${NAME}` stands for an environment
     /// variable: in single quotes, so that no password stands in the process list.
     #[arg(long, value_name = "URL")]
@@ -81,6 +88,16 @@ pub struct RunArgs {
     /// Where runs are stored.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub results: PathBuf,
+}
+
+/// Arguments of `recover`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  preview-cost recover results/<run>\n\n\
+                        Sealed is final. To measure what is missing instead: preview-cost run --resume results/<run>")]
+pub struct RecoverArgs {
+    /// Directories of runs that broke off; one that is sealed already stays as it is.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
 }
 
 /// Arguments of `register`.

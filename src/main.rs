@@ -6,8 +6,8 @@ use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
 use preview_cost::command::{
-    CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, recompute, register, report, run,
-    strategies, tell, verify,
+    CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, recompute, recover, register, report,
+    run, strategies, tell, verify,
 };
 use preview_cost::exit::Exit;
 use preview_cost::run::worker_main;
@@ -15,6 +15,7 @@ use preview_cost::run::worker_main;
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::execute(&args),
+        Command::Recover(args) => recover::execute(&args),
         Command::Plan(args) => plan::execute(&args),
         Command::Register(args) => register::execute(&args),
         Command::Analyze(args) => analyze::execute(&args),

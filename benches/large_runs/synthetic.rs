@@ -178,6 +178,7 @@ fn fork_row(cell: &CellRow, fork: ForkIndex, position: u32, pairs: &[PairRow]) -
         fork,
         position,
         pid: 1,
+        session: None,
         started_unix_ns: 0,
         ended_unix_ns: 1,
         status: ForkStatus::Ok,

@@ -2,8 +2,10 @@
 //!
 //! Nothing is trimmed or corrected on the strength of a diagnostic. It is said, and the reader decides.
 
+use std::collections::BTreeSet;
+
 use super::changepoint::{Changepoint, changepoints};
-use super::evidence::{RunFacts, State};
+use super::evidence::RunFacts;
 use super::interval::{self, Mean};
 use super::summary::CellSummary;
 use crate::archive::{ForkRow, ForkStatus};
@@ -81,16 +83,32 @@ fn of_run(of: Findings<'_>) -> Vec<Warning> {
         });
     };
     let (present, planned) = (of.forks().count(), of.facts.forks_planned);
-    if of.facts.state == State::Unfinished {
+    if of.facts.state.is_provisional() {
         let there: Vec<String> = (of.cells)
             .iter()
             .map(|cell| format!("{} has {}", cell.cell.id, cell.forks))
             .collect();
+        let code = of.facts.state.as_str();
         add(
-            "unfinished",
+            code,
             format!(
-                "UNFINISHED RUN: {present} of {planned} forks are there, and every figure is provisional. {}.",
+                "{} RUN: {present} of {planned} forks are there, and every figure is provisional. {}.",
+                code.to_uppercase(),
                 there.join(", ")
+            ),
+        );
+    }
+    let sessions: BTreeSet<Option<u32>> = of.forks().map(|fork| fork.session).collect();
+    if sessions.len() > 1 {
+        let forks_of = |session| of.forks().filter(|fork| fork.session == session).count().to_string();
+        let forks: Vec<String> = sessions.iter().map(|session| forks_of(*session)).collect();
+        add(
+            "resumed",
+            format!(
+                "Measured in {} sessions, with {} forks: the run broke off and was taken up again. What differs between \
+                 sessions is not spread over all cells by the forks' random order.",
+                sessions.len(),
+                forks.join(" and ")
             ),
         );
     }

@@ -1,5 +1,7 @@
 //! What analysis works on: the facts of a run and, cell by cell, the times of the pairs that count.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use crate::archive::{
@@ -18,8 +20,26 @@ const RESAMPLES_MAX: u32 = 10_000_000;
 pub enum State {
     /// Every planned fork is there.
     Finished,
+    /// The run had broken off, and what was there was sealed.
+    Incomplete,
     /// The run was cut short, or is still running.
     Unfinished,
+}
+
+impl State {
+    /// Whether forks may be missing, so that every figure is provisional.
+    pub fn is_provisional(self) -> bool {
+        self != Self::Finished
+    }
+
+    /// The word for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Incomplete => "incomplete",
+            Self::Unfinished => "unfinished",
+        }
+    }
 }
 
 /// What the figures need to know of the manifest, as it was archived.
@@ -203,22 +223,36 @@ impl Evidence {
 }
 
 impl Archived<'_> {
-    /// Facts that are not at the end what they were at the start. An unfinished run has none at the end, and nothing to
-    /// compare.
+    /// Facts that are not at the end, or at a resumption, what they were at the start. A run that broke off has none at
+    /// the end, and nothing to compare.
     pub(super) fn changed(&self) -> Vec<String> {
-        if self.state == State::Unfinished {
-            return Vec::new();
-        }
-        let at = |when: When| -> Vec<Fact> {
-            // The build is read once: the same process cannot change it.
-            let asked = (self.facts.iter()).filter(|row| row.when == when && row.fact.scope != "build");
+        let at = |(when, session): (When, Option<u32>)| -> Vec<Fact> {
+            // The build stays the same: the same process can't change it, and another build can't resume.
+            let is_asked = |row: &&FactRow| (row.when, row.session) == (when, session) && row.fact.scope != "build";
+            let asked = self.facts.iter().filter(is_asked);
             asked.map(|row| row.fact.clone()).collect()
         };
-        let (start, end) = (at(When::Start), at(When::End));
-        let name = |fact: &Fact| format!("{}.{}", fact.scope, fact.key);
-        environment::differences(&start, &end)
-            .iter()
-            .filter_map(|change| change.start.or(change.end).map(name))
+        let mut later: Vec<(When, Option<u32>)> = (self.facts.iter())
+            .filter(|row| row.when != When::Start)
+            .map(|row| (row.when, row.session))
+            .collect();
+        later.dedup();
+        let first = self.facts.iter().find(|row| row.when == When::Start);
+        let start = at((When::Start, first.and_then(|row| row.session)));
+        let name = |fact: &Fact| (fact.scope.clone(), fact.key.clone());
+        let mut changed = BTreeSet::new();
+        for moment in later {
+            let later = at(moment);
+            let changes = environment::differences(&start, &later);
+            changed.extend(
+                changes
+                    .iter()
+                    .filter_map(|change| change.start.or(change.end).map(name)),
+            );
+        }
+        changed
+            .into_iter()
+            .map(|(scope, key)| format!("{scope}.{key}"))
             .collect()
     }
 }

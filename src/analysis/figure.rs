@@ -1,7 +1,6 @@
 //! Every figure of a run, with its id: what can be cited, compared and checked.
 
 use super::definition::{CELL_FIGURES, Definition, SCALING_FIGURES};
-use super::evidence::State;
 use super::interval::Interval;
 use super::scaling::Scaling;
 use super::summary::{Analysis, CellSummary, Difference, Quantile, Side};
@@ -19,7 +18,7 @@ pub struct Figure {
     pub interval: Option<Interval>,
     /// Why there is no number.
     pub withheld: Option<String>,
-    /// Whether it comes from an unfinished run.
+    /// Whether it comes from a run in which forks may be missing.
     pub provisional: bool,
     /// Whether its run confirms nothing, since it is not under a registration.
     pub exploratory: bool,
@@ -60,7 +59,7 @@ impl Told {
 /// Every figure of a run, cell by cell, then over the sizes.
 pub fn figures(analysis: &Analysis) -> Vec<Figure> {
     let stamps = Stamps {
-        provisional: analysis.facts.state == State::Unfinished,
+        provisional: analysis.facts.state.is_provisional(),
         exploratory: analysis.facts.standing.is_exploratory(),
     };
     let of_cells = analysis.cells.iter().flat_map(|cell| {
@@ -178,6 +177,7 @@ fn of_sizes(scaling: &Scaling, key: &str) -> Told {
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::State;
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
     use super::*;
     use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
@@ -242,6 +242,7 @@ mod tests {
             fork: ForkIndex(fork),
             position: cell * 5 + fork,
             pid: 1,
+            session: None,
             started_unix_ns: 0,
             ended_unix_ns: 1,
             status: ForkStatus::Ok,

@@ -1,15 +1,14 @@
 //! A run's rows held against its chain, which names each by the digest of what it says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{Chain, ChainEntry};
+use super::chain::{Chain, ChainEntry, LostFork};
 use super::codec::{Frame, TableReader};
 use super::error::ReadError;
-use super::read::{Archive, Completeness};
+use super::read::Archive;
 use super::rows::{CellRow, FactRow, ForkRow, Setting, When};
 use super::rows_digest::{self, RowsDigest};
 use super::schema::PAIRS;
-use crate::units::{CellIndex, ForkIndex};
 
 /// A line of the chain that the rows do not bear out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +24,7 @@ type PairsDigests = BTreeMap<(i64, i64), String>;
 
 impl Archive {
     /// Holds every row against the chain. In a run that broke off, the last part may not be in the chain yet, and a part
-    /// that the chain names may be lost.
+    /// that the chain names may be lost. In a sealed run a fork may be lost only when the seal says so.
     ///
     /// # Errors
     /// What can't be read.
@@ -33,23 +32,31 @@ impl Archive {
         let Some(chain) = self.chain() else {
             return Ok(Vec::new());
         };
-        let pairs = self.pairs_digests()?;
         let mut faults = Vec::new();
+        let mut session = 0;
         for (place, entry) in chain.entries.iter().enumerate() {
-            if let Some(problem) = self.fault_of(entry, &pairs) {
-                faults.push(ChainFault {
-                    line: place + 1,
-                    problem,
-                });
+            if let ChainEntry::Resumed { session: resumed, .. } = entry {
+                session = *resumed;
             }
+            let line = place + 1;
+            faults.extend(
+                self.fault_of(entry, session)
+                    .map(|problem| ChainFault { line, problem }),
+            );
         }
-        faults.extend(self.unnamed_forks(chain));
+        let pairs = self.pairs_digests()?;
+        let named = chain.named();
+        faults.extend(self.fork_faults(chain, &named, &pairs));
+        faults.extend(named_badly(chain));
+        faults.extend(self.unnamed_forks(chain, &named));
+        faults.sort_by_key(|fault| fault.line);
         Ok(faults)
     }
 
-    /// What an entry says that the rows do not.
-    fn fault_of(&self, entry: &ChainEntry, pairs: &PairsDigests) -> Option<String> {
+    /// What an entry says that the rows do not; forks are held against the chain as a whole.
+    fn fault_of(&self, entry: &ChainEntry, session: u32) -> Option<String> {
         let differ = |what: &str| Some(format!("{what} are not those that the run wrote"));
+        let facts_are = |when, of_build, digest: &str| FactRow::digest(&self.facts, when, session, of_build) == digest;
         match entry {
             ChainEntry::Manifest {
                 sha256,
@@ -65,51 +72,51 @@ impl Archive {
                 (*cells != rows_digest::of_frame(&CellRow::frame(&self.cells)))
                     .then(|| differ("the rows of cells.parquet"))?
             }
-            ChainEntry::Program { facts } => (*facts != FactRow::digest(&self.facts, When::Start, true))
+            ChainEntry::Program { facts } => (!facts_are(When::Start, true, facts))
                 .then(|| differ("the facts about the build in environment.parquet"))?,
-            ChainEntry::Environment { when, facts } => {
-                // The last facts are in the table only once the run is sealed.
-                let written = *when == When::Start || self.completeness == Completeness::Sealed;
-                (written && *facts != FactRow::digest(&self.facts, *when, false))
-                    .then(|| differ(&format!("the facts of the {} in environment.parquet", when.as_str())))?
-            }
-            ChainEntry::Fork { cell, fork, .. } => self.fork_fault(entry, (*cell, *fork), pairs),
+            ChainEntry::Environment { when, facts } => (!facts_are(*when, false, facts))
+                .then(|| differ(&format!("the facts of the {} in environment.parquet", when.as_str())))?,
+            ChainEntry::Resumed {
+                program, environment, ..
+            } => (!facts_are(When::Resume, true, program) || !facts_are(When::Resume, false, environment))
+                .then(|| differ(&format!("the facts of session {session} in environment.parquet")))?,
             ChainEntry::Seal { forks, .. } => (*forks != self.forks.len()).then(|| {
                 let found = self.forks.len();
                 format!("the run was sealed with {forks} forks, and forks.parquet has {found}")
             }),
-            ChainEntry::Registration { .. } => None,
+            ChainEntry::Registration { .. } | ChainEntry::Fork { .. } => None,
         }
     }
 
-    fn fork_fault(&self, entry: &ChainEntry, of: (CellIndex, ForkIndex), pairs: &PairsDigests) -> Option<String> {
-        let (cell, fork) = of;
-        let Some(stored) = self.forks.iter().find(|row| (row.cell, row.fork) == of) else {
-            let is_lost = self.completeness == Completeness::Sealed;
-            return is_lost.then(|| format!("fork {fork} of cell {cell} was measured, and is not in forks.parquet"));
+    /// Forks that the chain names and whose rows are other ones, or gone.
+    fn fork_faults(&self, chain: &Chain, named: &BTreeMap<LostFork, usize>, pairs: &PairsDigests) -> Vec<ChainFault> {
+        let fault = |(of, &place): (&LostFork, &usize)| {
+            let LostFork { cell, fork } = *of;
+            let line = place + 1;
+            let Some(stored) = self.forks.iter().find(|row| (row.cell, row.fork) == (cell, fork)) else {
+                let problem = format!("fork {fork} of cell {cell} was measured, and is not in forks.parquet");
+                return self.completeness.is_sealed().then_some(ChainFault { line, problem });
+            };
+            let of_rows = ChainEntry::of_fork(stored, pairs_of(pairs, stored));
+            let problem = format!("the rows of fork {fork} of cell {cell} are not those that it wrote");
+            (of_rows != chain.entries[place]).then_some(ChainFault { line, problem })
         };
-        let of_rows = ChainEntry::of_fork(stored, pairs_of(pairs, stored));
-        (of_rows != *entry).then(|| format!("the rows of fork {fork} of cell {cell} are not those that it wrote"))
+        named.iter().filter_map(fault).collect()
     }
 
     /// Forks that stand in the tables and not in the chain.
-    fn unnamed_forks(&self, chain: &Chain) -> Vec<ChainFault> {
-        let named = |fork: &&ForkRow| {
-            chain.entries.iter().any(|entry| {
-                matches!(entry, ChainEntry::Fork { cell, fork: of, .. } if (*cell, *of) == (fork.cell, fork.fork))
-            })
-        };
-        let mut unnamed: Vec<&ForkRow> = self.forks.iter().filter(|fork| !named(fork)).collect();
-        unnamed.sort_by_key(|fork| fork.position);
-        if self.completeness == Completeness::Unfinished {
-            unnamed.pop();
+    fn unnamed_forks(&self, chain: &Chain, named: &BTreeMap<LostFork, usize>) -> Vec<ChainFault> {
+        let mut unnamed: Vec<LostFork> = (self.forks.iter())
+            .map(|&ForkRow { cell, fork, .. }| LostFork { cell, fork })
+            .filter(|fork| !named.contains_key(fork))
+            .collect();
+        // A part is stored just before its line: a crash in between leaves one that is not named.
+        if chain.seal().is_none() && unnamed.len() == 1 {
+            unnamed.clear();
         }
-        let fault = |fork: &ForkRow| ChainFault {
+        let fault = |LostFork { cell, fork }| ChainFault {
             line: chain.entries.len(),
-            problem: format!(
-                "fork {} of cell {} stands in the tables, and the chain does not name it",
-                fork.fork, fork.cell
-            ),
+            problem: format!("fork {fork} of cell {cell} stands in the tables, and the chain does not name it"),
         };
         unnamed.into_iter().map(fault).collect()
     }
@@ -129,6 +136,35 @@ impl Archive {
         })?;
         Ok(digests)
     }
+}
+
+/// Forks that are named twice, or are said to be lost and were never named.
+fn named_badly(chain: &Chain) -> Vec<ChainFault> {
+    let mut named = BTreeSet::new();
+    let mut faults = Vec::new();
+    for (place, entry) in chain.entries.iter().enumerate() {
+        let mut fault = |LostFork { cell, fork }: LostFork, problem: &str| {
+            faults.push(ChainFault {
+                line: place + 1,
+                problem: format!("fork {fork} of cell {cell} {problem}"),
+            });
+        };
+        match entry {
+            ChainEntry::Fork { cell, fork, .. } => {
+                let (cell, fork) = (*cell, *fork);
+                if !named.insert(LostFork { cell, fork }) {
+                    fault(LostFork { cell, fork }, "is named twice, and was not lost in between");
+                }
+            }
+            ChainEntry::Resumed { lost, .. } | ChainEntry::Seal { lost, .. } => {
+                for fork in lost.iter().filter(|fork| !named.remove(fork)) {
+                    fault(*fork, "is said to be lost, and no line before names it");
+                }
+            }
+            _ => {}
+        }
+    }
+    faults
 }
 
 /// Adds a frame's rows, fork by fork, to the digest of the fork that they belong to.

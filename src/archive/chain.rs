@@ -6,10 +6,13 @@
 //! registration ─► manifest ─► program ─► environment ─► fork … fork ─► environment ─► seal
 //! ```
 //!
+//! A run that broke off and was taken up again has a `resumed` between two of its forks.
+//!
 //! The lines name rows by the digest of what they say and, in the seal, files by the digest of their bytes. Whoever knows
 //! the root can tell whether anything below it was altered since. That the run took place at all, nobody can tell from
 //! it: an author who invents everything can chain that too.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -73,13 +76,47 @@ pub enum ChainEntry {
         /// Its rows of `pairs`.
         pairs: String,
     },
+    /// The run had broken off, and another process goes on with it.
+    Resumed {
+        /// Which process of the run it is, from 1.
+        session: u32,
+        /// Forks that the lines before name and whose parts are lost; they are to be measured anew.
+        lost: Vec<LostFork>,
+        /// Rows of the facts about the build.
+        program: String,
+        /// Rows of the other facts.
+        environment: String,
+    },
     /// The end; nothing comes after it.
     Seal {
+        /// Whether the run came to its end.
+        state: SealState,
         /// Forks in the tables.
         forks: usize,
+        /// Forks that the lines before name and whose parts are lost.
+        lost: Vec<LostFork>,
         /// Every file of the run but the chain and the sums.
         files: FileSums,
     },
+}
+
+/// Whether a sealed run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SealState {
+    /// Every planned fork was measured.
+    Complete,
+    /// It had broken off, and what was there was sealed.
+    Incomplete,
+}
+
+/// A fork that was measured and whose rows are gone, by a power cut or a damaged disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LostFork {
+    /// Its cell.
+    pub cell: CellIndex,
+    /// Its place within the cell.
+    pub fork: ForkIndex,
 }
 
 impl ChainEntry {
@@ -118,6 +155,23 @@ impl ChainWriter {
             length: 0,
             tip: None,
         }
+    }
+
+    /// The chain of a run that broke off. A last line that was torn goes, durably: it was never one.
+    pub fn take_up(directory: &Path, chain: &Chain) -> Result<Self, WriteError> {
+        let path = directory.join(CHAIN);
+        let cut = || {
+            let whole = std::fs::read(&path)?.iter().rposition(|&byte| byte == b'\n');
+            let file = OpenOptions::new().write(true).open(&path)?;
+            file.set_len(whole.map_or(0, |end| end as u64 + 1))?;
+            file.sync_all()
+        };
+        cut().map_err(WriteError::io(&path))?;
+        Ok(Self {
+            path,
+            length: chain.entries.len(),
+            tip: Some(chain.tip.clone()),
+        })
     }
 
     /// Adds a line, durably.
@@ -167,17 +221,22 @@ impl Chain {
 
     fn parse(directory: &Path, may_be_torn: bool) -> Result<Self, ReadError> {
         let path = directory.join(CHAIN);
-        let text = std::fs::read_to_string(&path).map_err(|source| ReadError::Io {
+        let mut bytes = std::fs::read(&path).map_err(|source| ReadError::Io {
             path: path.clone(),
             source,
         })?;
+        if may_be_torn {
+            // What was torn need not even be text.
+            bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1));
+        }
+        let text = String::from_utf8_lossy(&bytes);
         let fault = |line: usize, problem: &'static str| ReadError::Chain {
             path: path.clone(),
             line: line + 1,
             problem: problem.to_owned(),
         };
         let whole = match text.rfind('\n') {
-            Some(end) if may_be_torn || end + 1 == text.len() => &text[..end],
+            Some(end) if end + 1 == text.len() => &text[..end],
             _ => {
                 return Err(fault(
                     text.lines().count().saturating_sub(1),
@@ -194,7 +253,7 @@ impl Chain {
             if link.seq != place || link.previous.as_deref().unwrap_or_default() != chain.tip {
                 return Err(fault(place, "it does not follow the line before it"));
             }
-            if chain.sealed_files().is_some() {
+            if chain.seal().is_some() {
                 return Err(fault(place, "it comes after the seal"));
             }
             chain.entries.push(link.entry);
@@ -205,17 +264,44 @@ impl Chain {
 
     /// The files that the seal names; `None` where the chain is open.
     pub fn sealed_files(&self) -> Option<&FileSums> {
+        self.seal().map(|(_, files)| files)
+    }
+
+    /// What the seal says of the run, and the files that it names; `None` where the chain is open.
+    pub(super) fn seal(&self) -> Option<(SealState, &FileSums)> {
         match self.entries.last() {
-            Some(ChainEntry::Seal { files, .. }) => Some(files),
+            Some(ChainEntry::Seal { state, files, .. }) => Some((*state, files)),
             _ => None,
         }
+    }
+
+    /// Forks that the chain names and that were not said to be lost since, each with the place of its line.
+    pub(super) fn named(&self) -> BTreeMap<LostFork, usize> {
+        let mut named = BTreeMap::new();
+        for (place, entry) in self.entries.iter().enumerate() {
+            match entry {
+                ChainEntry::Fork { cell, fork, .. } => {
+                    let (cell, fork) = (*cell, *fork);
+                    named.insert(LostFork { cell, fork }, place);
+                }
+                ChainEntry::Resumed { lost, .. } | ChainEntry::Seal { lost, .. } => {
+                    named.retain(|fork, _| !lost.contains(fork));
+                }
+                _ => {}
+            }
+        }
+        named
+    }
+
+    /// Which process of the run wrote last, from 0.
+    pub(super) fn session(&self) -> u32 {
+        let resumed = |entry: &&ChainEntry| matches!(entry, ChainEntry::Resumed { .. });
+        self.entries.iter().filter(resumed).count() as u32
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn program(facts: &str) -> ChainEntry {
@@ -226,7 +312,9 @@ mod tests {
 
     fn seal() -> ChainEntry {
         ChainEntry::Seal {
+            state: SealState::Complete,
             forks: 0,
+            lost: Vec::new(),
             files: BTreeMap::from([("a.parquet".to_owned(), "0".to_owned())]),
         }
     }
@@ -275,6 +363,20 @@ mod tests {
         for text in bent {
             std::fs::write(directory.path().join(CHAIN), &text).unwrap();
             assert!(Chain::read(directory.path()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_torn_last_line_is_cut_off_and_the_chain_goes_on() {
+        let (directory, text) = chain(&[program("a"), program("b")]);
+        let path = directory.path().join(CHAIN);
+        for torn in [&b""[..], b"{\"seq\":2,\"prev", b"\0\0\xff\0"] {
+            std::fs::write(&path, [text.as_bytes(), torn].concat()).unwrap();
+            let open = Chain::read_open(directory.path()).unwrap();
+            let mut again = ChainWriter::take_up(directory.path(), &open).unwrap();
+            again.append(program("c")).unwrap();
+            let entries = Chain::read(directory.path()).unwrap().entries;
+            assert_eq!(entries, [program("a"), program("b"), program("c")]);
         }
     }
 

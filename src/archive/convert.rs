@@ -52,6 +52,10 @@ impl<'f> Row<'f> {
         T::try_from(value).map_err(|_| self.fault(format!("{name} is {value}, which is out of range")))
     }
 
+    fn maybe<T: TryFrom<i64>>(&self, name: &str) -> Result<Option<T>, RowFault> {
+        self.maybe_integer(name).map(|_| self.integer(name)).transpose()
+    }
+
     fn nanos(&self, name: &str) -> Option<Nanos> {
         self.maybe_integer(name).map(Nanos)
     }
@@ -109,16 +113,17 @@ impl Setting {
 }
 
 impl FactRow {
-    /// Digest of the facts that were read then: those about the build, or all others.
-    pub(super) fn digest(facts: &[Self], when: When, of_build: bool) -> String {
-        let chosen = |row: &&Self| row.when == when && (row.fact.scope == "build") == of_build;
+    /// Digest of the facts that a session read then: those about the build, or all others.
+    pub(super) fn digest(facts: &[Self], when: When, session: u32, of_build: bool) -> String {
+        let chosen =
+            |row: &&Self| (row.when, row.session) == (when, Some(session)) && (row.fact.scope == "build") == of_build;
         let chosen: Vec<Self> = facts.iter().filter(chosen).cloned().collect();
         rows_digest::of_frame(&Self::frame(&chosen))
     }
 
     pub(super) fn frame(facts: &[Self]) -> Frame {
         let mut frame = Frame::empty(&ENVIRONMENT);
-        for Self { when, fact } in facts {
+        for Self { when, session, fact } in facts {
             frame.push([
                 text(when.as_str()),
                 text(&fact.scope),
@@ -127,6 +132,7 @@ impl FactRow {
                 Value::Text(fact.unit.clone()),
                 text(fact.status.as_str()),
                 text(&fact.source),
+                Value::Integer(session.map(i64::from)),
             ]);
         }
         frame
@@ -147,6 +153,7 @@ impl FactRow {
             .map(|row| {
                 Ok(Self {
                     when: row.word("when", When::from_word)?,
+                    session: row.maybe("session")?,
                     fact: Fact {
                         scope: row.text("scope")?.to_owned(),
                         key: row.text("key")?.to_owned(),
@@ -241,6 +248,7 @@ impl ForkRow {
                 Value::Integer(fork.dead_tuples_end),
                 Value::Integer(fork.autovacuums),
                 Value::Boolean(fork.model_intact),
+                Value::Integer(fork.session.map(i64::from)),
             ]);
         }
         frame
@@ -261,6 +269,7 @@ impl ForkRow {
             fork: ForkIndex(row.integer("fork")?),
             position: row.integer("position")?,
             pid: row.integer("pid")?,
+            session: row.maybe("session")?,
             started_unix_ns: row.integer("started_unix_ns")?,
             ended_unix_ns: row.integer("ended_unix_ns")?,
             status: row.word("status", ForkStatus::from_word)?,

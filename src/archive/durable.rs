@@ -1,7 +1,7 @@
 //! Files that are there, whole, or not at all.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::error::WriteError;
@@ -44,4 +44,21 @@ pub(super) fn sync_directory(directory: &Path) -> Result<(), WriteError> {
     File::open(directory)
         .and_then(|handle| handle.sync_all())
         .map_err(WriteError::io(directory))
+}
+
+/// Removes a file that may be there.
+pub(super) fn remove_file(path: &Path) -> Result<(), WriteError> {
+    unless_absent(fs::remove_file(path)).map_err(WriteError::io(path))
+}
+
+/// Removes a directory that may be there, and all in it.
+pub(super) fn remove_directory(path: &Path) -> Result<(), WriteError> {
+    unless_absent(fs::remove_dir_all(path)).map_err(WriteError::io(path))
+}
+
+fn unless_absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }

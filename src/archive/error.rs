@@ -62,6 +62,51 @@ impl WriteError {
     }
 }
 
+/// Why a run that broke off could not be taken up.
+#[derive(Debug, Error)]
+pub enum TakeUpError {
+    /// Its process lives.
+    #[error("{run} is still running; wait for its end, or break it off with Ctrl-C first")]
+    Running {
+        /// The run's directory.
+        run: PathBuf,
+    },
+    /// A sealed run can't be gone on with.
+    #[error("{run} is sealed, and sealed is final: nothing is added to it; start a new run")]
+    Sealed {
+        /// The run's directory.
+        run: PathBuf,
+    },
+    /// All was measured, and it broke off while it was being sealed.
+    #[error("{run} broke off while it was being sealed; finish that with: preview-cost recover {run}")]
+    Sealing {
+        /// The run's directory.
+        run: PathBuf,
+    },
+    /// It broke off before its first fork could have started.
+    #[error(
+        "{run} broke off before anything was announced, so there is nothing to go on with; remove what it left with: preview-cost recover {run}"
+    )]
+    NothingAnnounced {
+        /// The run's directory.
+        run: PathBuf,
+    },
+    /// It was written before runs had chains.
+    #[error(
+        "{run} has no chain (schema 1.0), so what is whole in it can't be told; read it as it is with: preview-cost analyze {run}"
+    )]
+    Unchained {
+        /// The run's directory.
+        run: PathBuf,
+    },
+    /// It is damaged beyond what a crash does.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The system refused.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
 /// Why a run could not be read.
 #[derive(Debug, Error)]
 pub enum ReadError {

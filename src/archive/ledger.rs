@@ -30,12 +30,27 @@ pub enum LedgerState {
     Registered,
     /// The manifest is on disk; the first fork may start.
     Started,
+    /// It had broken off, and another process measures what is missing.
+    Resumed,
     /// Sealed.
     Finished,
+    /// It had broken off, and what was whole was sealed.
+    Recovered,
+    /// It had broken off before anything was announced or measured, and was removed.
+    Withdrawn,
     /// Broke off; what was measured is on disk.
     Failed,
     /// Broken off by the user; what was measured is on disk.
     Interrupted,
+}
+
+/// Of a run that was recovered: how many of its forks are sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForksKept {
+    /// In the tables.
+    pub kept: usize,
+    /// Of the plan.
+    pub planned: usize,
 }
 
 impl LedgerState {
@@ -44,7 +59,10 @@ impl LedgerState {
         match self {
             Self::Registered => "registered",
             Self::Started => "started",
+            Self::Resumed => "resumed",
             Self::Finished => "finished",
+            Self::Recovered => "recovered",
+            Self::Withdrawn => "withdrawn",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
         }
@@ -71,6 +89,9 @@ struct Line {
     /// Of an end: the run's root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
+    /// Of a run that was recovered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forks: Option<ForksKept>,
     /// Of a registration: the commit that the manifest's repository stood at, or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
@@ -97,6 +118,7 @@ impl Line {
             registration: None,
             exploratory: false,
             root: None,
+            forks: None,
             commit: None,
             manifest_committed: None,
         }
@@ -172,6 +194,29 @@ impl Ledger {
         line.exploratory = state == LedgerState::Started && line.registration.is_none();
         file.and_then(|mut file| add(&mut file, line))
             .map(|entry| entry.sha256)
+            .map_err(WriteError::io(&self.path))
+    }
+
+    /// Adds the line of a recovered run, durably.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn recovered(
+        &self,
+        run: &str,
+        manifest_sha256: &str,
+        forks: ForksKept,
+        root: Option<&str>,
+    ) -> Result<(), WriteError> {
+        let line = Line {
+            run: Some(run.to_owned()),
+            root: root.map(str::to_owned),
+            forks: Some(forks),
+            ..Line::of(manifest_sha256, LedgerState::Recovered)
+        };
+        self.locked()
+            .and_then(|mut file| add(&mut file, line))
+            .map(drop)
             .map_err(WriteError::io(&self.path))
     }
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::audit::ChainFault;
 use super::by_fork::ByFork;
-use super::chain::{CHAIN, Chain};
+use super::chain::{CHAIN, Chain, ChainEntry, SealState};
 use super::codec::{FileIdentity, Frame, TableReader};
 use super::convert::RowFault;
 use super::error::ReadError;
 use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, PairRow, Setting};
+use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::times::{self, ForkTimes};
@@ -23,8 +24,17 @@ const CHAINED_SINCE: u32 = 1;
 pub enum Completeness {
     /// Every planned fork was measured, and the run was sealed.
     Sealed,
+    /// It had broken off, and what was whole was sealed.
+    Incomplete,
     /// It was cut short, or is still running.
     Unfinished,
+}
+
+impl Completeness {
+    /// Whether the run is sealed: nothing is ever added to it.
+    pub fn is_sealed(self) -> bool {
+        self != Self::Unfinished
+    }
 }
 
 /// A run on disk, checked; its pairs are read fork by fork.
@@ -58,13 +68,19 @@ impl Archive {
                 missing: MANIFEST.file_name(),
             });
         }
-        let (completeness, sums) = check_sums(directory)?;
+        let (is_sealed, sums) = check_sums(directory)?;
         let reader = TableReader::open(&MANIFEST, &manifest)?;
-        let identity = reader.identity.clone();
+        let chain = chain(directory, reader.minor, is_sealed, &sums)?;
+        let seal = chain.as_ref().and_then(Chain::seal);
+        let completeness = match seal {
+            _ if !is_sealed => Completeness::Unfinished,
+            Some((SealState::Incomplete, _)) => Completeness::Incomplete,
+            _ => Completeness::Sealed,
+        };
         let mut archive = Self {
             directory: directory.to_owned(),
-            identity,
-            chain: chain(directory, reader.minor, completeness, &sums)?,
+            identity: reader.identity.clone(),
+            chain,
             completeness,
             settings: at(&manifest, Setting::rows(&reader.all()?))?,
             cells: Vec::new(),
@@ -74,15 +90,21 @@ impl Archive {
         archive.check_manifest()?;
         archive.cells = archive.table(&CELLS, CellRow::rows)?;
         archive.facts = archive.table(&ENVIRONMENT, FactRow::rows)?;
-        archive.forks = match completeness {
-            Completeness::Sealed => archive.table(&FORKS, ForkRow::rows)?,
-            Completeness::Unfinished => archive.parts()?,
+        archive.forks = if is_sealed {
+            archive.table(&FORKS, ForkRow::rows)?
+        } else {
+            archive.parts()?
         };
         archive.check_forks()?;
-        if completeness == Completeness::Unfinished {
+        if !is_sealed {
             archive.check_chain()?;
         }
         Ok(archive)
+    }
+
+    /// The run's directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The run's id.
@@ -98,7 +120,7 @@ impl Archive {
     /// SHA-256 over the run's chain, which stands for all that is in it. `None` for a run that is not sealed, or that is
     /// older than chains are (schema 1.0).
     pub fn root(&self) -> Option<&str> {
-        let chain = self.chain.as_ref()?;
+        let chain = self.chain.as_ref().filter(|_| self.completeness.is_sealed())?;
         chain.sealed_files().map(|_| chain.tip.as_str())
     }
 
@@ -110,7 +132,7 @@ impl Archive {
     /// Files within the directory that hold the rows of `pairs`, and those that hold the rows of `forks`.
     pub fn files(&self) -> (Vec<String>, Vec<String>) {
         match self.completeness {
-            Completeness::Sealed => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
+            Completeness::Sealed | Completeness::Incomplete => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
             Completeness::Unfinished => {
                 let part = |fork: &ForkRow| {
                     let [pairs, row, _] = part_names(fork.position);
@@ -177,12 +199,21 @@ impl Archive {
     /// Hands over each file with pairs, and the forks whose rows it holds.
     pub(super) fn for_each_part<E>(&self, mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>) -> Result<(), E> {
         match self.completeness {
-            Completeness::Sealed => read(&self.directory.join(PAIRS.file_name()), &self.forks),
+            Completeness::Sealed | Completeness::Incomplete => {
+                read(&self.directory.join(PAIRS.file_name()), &self.forks)
+            }
             Completeness::Unfinished => self.forks.iter().try_for_each(|fork| {
                 let path = self.directory.join("parts").join(&part_names(fork.position)[0]);
                 read(&path, std::slice::from_ref(fork))
             }),
         }
+    }
+
+    /// The chain's entry of a fork of an unfinished run.
+    pub(super) fn entry_of(&self, fork: &ForkRow) -> Result<ChainEntry, ReadError> {
+        let path = self.directory.join("parts").join(&part_names(fork.position)[0]);
+        let pairs = self.reader(&PAIRS, &path)?.all()?;
+        Ok(ChainEntry::of_fork(fork, rows_digest::of_frame(&pairs)))
     }
 
     fn reader(&self, table: &'static Table, path: &Path) -> Result<TableReader, ReadError> {
@@ -218,10 +249,8 @@ impl Archive {
         for entry in fs::read_dir(&parts).map_err(io)? {
             let path = entry.map_err(io)?.path();
             if path.extension().is_some_and(|extension| extension == "sums") {
+                check_part(&path)?;
                 let row = path.with_extension("fork.parquet");
-                let both = [path.with_extension("pairs.parquet"), row.clone()];
-                let both = both.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-                sums::name_all(&sums::check(&path)?, &both, &path)?;
                 let frame = self.reader(&FORKS, &row)?.all()?;
                 forks.extend(at(&row, ForkRow::rows(&frame))?);
             }
@@ -274,13 +303,21 @@ impl Archive {
     }
 }
 
-/// Of a sealed run, every byte; of another, what was there before its first fork. The parts have sums of their own.
-fn check_sums(directory: &Path) -> Result<(Completeness, FileSums), ReadError> {
+/// Holds that the sums of a part name both its files, and that these are what they were.
+pub(super) fn check_part(sums: &Path) -> Result<(), ReadError> {
+    let both = ["pairs.parquet", "fork.parquet"].map(|kind| sums.with_extension(kind));
+    let both = both.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+    sums::name_all(&sums::check(sums)?, &both, sums)
+}
+
+/// Of a sealed run, every byte; of another, what was there before its first fork. The parts have sums of their own. Tells
+/// whether it is sealed.
+fn check_sums(directory: &Path) -> Result<(bool, FileSums), ReadError> {
     let (sealed, announced) = (directory.join(SUMS), directory.join(ANNOUNCED));
-    let (sums, names, completeness) = if sealed.is_file() {
-        (sealed, sealed_names(), Completeness::Sealed)
+    let (sums, names, is_sealed) = if sealed.is_file() {
+        (sealed, sealed_names(), true)
     } else if announced.is_file() {
-        (announced, announced_names(), Completeness::Unfinished)
+        (announced, announced_names(), false)
     } else {
         return Err(ReadError::NotARun {
             path: directory.to_owned(),
@@ -289,20 +326,15 @@ fn check_sums(directory: &Path) -> Result<(Completeness, FileSums), ReadError> {
     };
     let checked = sums::check(&sums)?;
     sums::name_all(&checked, &names, &sums)?;
-    Ok((completeness, checked))
+    Ok((is_sealed, checked))
 }
 
 /// The run's chain, whose seal must name the files that the sums name.
-fn chain(
-    directory: &Path,
-    minor: u32,
-    completeness: Completeness,
-    sums: &FileSums,
-) -> Result<Option<Chain>, ReadError> {
+fn chain(directory: &Path, minor: u32, is_sealed: bool, sums: &FileSums) -> Result<Option<Chain>, ReadError> {
     if minor < CHAINED_SINCE {
         return Ok(None);
     }
-    if completeness == Completeness::Unfinished {
+    if !is_sealed {
         return Chain::read_open(directory).map(Some);
     }
     sums::name_all(sums, &[CHAIN.to_owned()], &directory.join(SUMS))?;

@@ -106,6 +106,9 @@ pub struct ForkRow {
     pub position: u32,
     /// The process that measured it.
     pub pid: u32,
+    /// Which process of the run had it measured: 0 the first, 1 that of the first resumption, …. `None` in archives that
+    /// are older than that (schema 1.0), and until it is stored.
+    pub session: Option<u32>,
     /// Wall clock at its start, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: i64,
     /// Wall clock at its end, nanoseconds since 1970-01-01 UTC.
@@ -216,17 +219,21 @@ pub struct Setting {
 pub enum When {
     /// Before the first fork.
     Start,
+    /// Before the first fork of a session that took the run up again.
+    Resume,
     /// After the last fork.
     End,
 }
 
-words!(When { Start => "start", End => "end" });
+words!(When { Start => "start", Resume => "resume", End => "end" });
 
 /// A fact and when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactRow {
-    /// Start or end of the run.
+    /// Start or end of the run, or a resumption.
     pub when: When,
+    /// Which process of the run read it, as in [`ForkRow::session`].
+    pub session: Option<u32>,
     /// The fact.
     pub fact: crate::environment::Fact,
 }

@@ -7,7 +7,8 @@
 //! A reader reads every archive of its own major version. A minor version adds files, and columns that may be null: a
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
-//! * 1.1: `chain.jsonl`; `cells.schema_shape`.
+//! * 1.1: `chain.jsonl`; `cells.schema_shape`; `session` in environment and forks, and the word `resume` in
+//!   `environment.when`.
 
 /// Version of the tables below, `major.minor`.
 pub const SCHEMA_VERSION: &str = "1.1";
@@ -116,6 +117,16 @@ const fn nullable(column: Column) -> Column {
     }
 }
 
+/// Which process of a run that was resumed wrote a row.
+const SESSION: Column = Column {
+    since: 1,
+    ..nullable(integer(
+        "session",
+        "",
+        "which process of the run: 0 the first, 1 that of the first resumption, …",
+    ))
+};
+
 /// Every table of a run, in the order in which DESIGN lists them.
 pub const TABLES: [&Table; 5] = [&MANIFEST, &ENVIRONMENT, &CELLS, &FORKS, &PAIRS];
 
@@ -134,7 +145,10 @@ pub(super) const MANIFEST: Table = Table {
 pub(super) const ENVIRONMENT: Table = Table {
     name: "environment",
     columns: &[
-        text("when", "`start` or `end` of the run"),
+        text(
+            "when",
+            "`start` or `end` of the run, or `resume` of one that had broken off",
+        ),
         text(
             "scope",
             "what the fact is about: host, build, server, provision, sqlite",
@@ -147,6 +161,7 @@ pub(super) const ENVIRONMENT: Table = Table {
             "ok, absent (this machine has none), denied (not readable), masked (hidden on purpose)",
         ),
         text("source", "where it was read"),
+        SESSION,
     ],
 };
 
@@ -273,6 +288,7 @@ pub(super) const FORKS: Table = Table {
             coding: Coding::Plain,
             since: 0,
         }),
+        SESSION,
     ],
 };
 

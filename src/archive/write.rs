@@ -1,21 +1,26 @@
-//! Writing a run: first what will be done, then a durable part a fork, then the seal.
+//! Writing a run: first what will be done, then a durable part a fork, then the seal. A run that broke off is taken up
+//! in `take_up`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::chain::{CHAIN, ChainEntry, ChainWriter};
+use super::chain::{CHAIN, ChainEntry, ChainWriter, LostFork, SealState};
 use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
 use super::durable;
 use super::error::WriteError;
 use super::ledger::{Ledger, LedgerState};
+use super::lock::RunLock;
 use super::registered::Standing;
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
 use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::timestamp::EvidenceFile;
+
+/// Name of the directory with a durable part a fork.
+pub(super) const PARTS: &str = "parts";
 
 /// Names under which a second run of the same second may still be stored.
 const NAMES_TRIED: u32 = 100;
@@ -35,14 +40,19 @@ pub struct RunIdentity<'a> {
 
 /// A run that is being written.
 pub struct RunWriter {
-    directory: PathBuf,
-    identity: FileIdentity,
-    ledger: Ledger,
-    chain: ChainWriter,
-    registered: Option<String>,
-    evidence: FileSums,
-    facts: Vec<FactRow>,
-    parts: Vec<ForkRow>,
+    pub(super) directory: PathBuf,
+    pub(super) identity: FileIdentity,
+    pub(super) ledger: Ledger,
+    pub(super) chain: ChainWriter,
+    pub(super) registered: Option<String>,
+    pub(super) evidence: FileSums,
+    pub(super) facts: Vec<FactRow>,
+    pub(super) parts: Vec<ForkRow>,
+    /// Forks that the chain names and whose parts are lost.
+    pub(super) lost: Vec<LostFork>,
+    /// Which process of the run this is, from 0.
+    pub(super) session: u32,
+    pub(super) _lock: RunLock,
 }
 
 impl RunWriter {
@@ -55,9 +65,9 @@ impl RunWriter {
         let short = &of.manifest_sha256[..8];
         let stem = format!("{}-{}-{short}", of.started.format("%Y%m%dT%H%M%SZ"), of.name);
         let (run, directory) = free_directory(results, &stem)?;
-        let parts = directory.join("parts");
+        let parts = directory.join(PARTS);
         fs::create_dir(&parts).map_err(WriteError::io(&parts))?;
-        durable::write(&directory.join("manifest.toml"), of.manifest_text.as_bytes())?;
+        let lock = RunLock::with_manifest(&directory, of.manifest_text)?;
         durable::sync_directory(results)?;
         Ok(Self {
             chain: ChainWriter::new(&directory),
@@ -71,6 +81,9 @@ impl RunWriter {
             evidence: FileSums::new(),
             facts: Vec::new(),
             parts: Vec::new(),
+            lost: Vec::new(),
+            session: 0,
+            _lock: lock,
         })
     }
 
@@ -133,14 +146,14 @@ impl RunWriter {
         };
         self.table(&MANIFEST, settings)?;
         self.table(&CELLS, cells)?;
-        self.facts = facts;
+        self.facts = self.of_session(facts);
         self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
         let registration = ChainEntry::Registration {
             started: self.ledger(LedgerState::Started)?,
             registered: self.registered.clone(),
             evidence: self.evidence.clone(),
         };
-        let [program, environment] = [true, false].map(|of_build| FactRow::digest(&self.facts, When::Start, of_build));
+        let [program, environment] = [true, false].map(|of_build| self.facts_digest(When::Start, of_build));
         self.chain.append(registration)?;
         self.chain.append(manifest)?;
         self.chain.append(ChainEntry::Program { facts: program })?;
@@ -155,8 +168,9 @@ impl RunWriter {
     ///
     /// # Errors
     /// What the system says; the forks before are on disk.
-    pub fn part(&mut self, fork: ForkRow, pairs: &[PairRow]) -> Result<(), WriteError> {
-        let parts = self.directory.join("parts");
+    pub fn part(&mut self, mut fork: ForkRow, pairs: &[PairRow]) -> Result<(), WriteError> {
+        fork.session = Some(self.session);
+        let parts = self.directory.join(PARTS);
         let [pairs_name, fork_name, sums_name] = part_names(fork.position);
         let (pairs, row) = (
             PairRow::frame(fork.cell, fork.fork, pairs),
@@ -179,34 +193,56 @@ impl RunWriter {
     /// # Errors
     /// What the system says; until the seal is written, the parts stay.
     pub fn seal(&mut self, facts: Vec<FactRow>) -> Result<(), WriteError> {
+        let facts = self.of_session(facts);
         self.facts.extend(facts);
-        // The facts are about to change; were the program to end here, the sums must hold without them.
-        self.sums(ANNOUNCED, &announced_names())?;
-        self.table(&ENVIRONMENT, FactRow::frame(&self.facts))?;
-        self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
-        self.table(&FORKS, ForkRow::frame(&self.parts))?;
-        self.merge_pairs()?;
-        self.end_chain()?;
-        let mut names = self.names();
-        names.push(CHAIN.to_owned());
-        self.sums(SUMS, &names)?;
-        let (parts, announced) = (self.directory.join("parts"), self.directory.join(ANNOUNCED));
-        fs::remove_dir_all(&parts).map_err(WriteError::io(&parts))?;
-        fs::remove_file(&announced).map_err(WriteError::io(&announced))?;
+        self.write_facts()?;
+        self.chain.append(ChainEntry::Environment {
+            when: When::End,
+            facts: self.facts_digest(When::End, false),
+        })?;
+        self.close(SealState::Complete)?;
         self.ledger(LedgerState::Finished).map(drop)
     }
 
-    /// The last facts, and every file as it is now.
-    fn end_chain(&mut self) -> Result<(), WriteError> {
-        self.chain.append(ChainEntry::Environment {
-            when: When::End,
-            facts: FactRow::digest(&self.facts, When::End, false),
-        })?;
+    /// Merges the parts and seals what there is. What comes after the chain's last line can be done again from the
+    /// chain alone.
+    pub(super) fn close(&mut self, state: SealState) -> Result<(), WriteError> {
+        self.merge()?;
         let files = sums::of_files(&self.directory, &self.names()).map_err(WriteError::io(&self.directory))?;
         self.chain.append(ChainEntry::Seal {
+            state,
             forks: self.parts.len(),
+            lost: self.lost.clone(),
             files,
-        })
+        })?;
+        write_sums(&self.directory, self.names())?;
+        remove_leftovers(&self.directory)
+    }
+
+    /// The parts as tables.
+    pub(super) fn merge(&mut self) -> Result<(), WriteError> {
+        self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
+        self.table(&FORKS, ForkRow::frame(&self.parts))?;
+        self.merge_pairs()
+    }
+
+    /// Stores the facts anew. Were the program to end here, the sums must hold without them.
+    pub(super) fn write_facts(&self) -> Result<(), WriteError> {
+        self.sums(ANNOUNCED, &announced_names())?;
+        self.table(&ENVIRONMENT, FactRow::frame(&self.facts))
+    }
+
+    /// These facts as ones that this process read.
+    pub(super) fn of_session(&self, mut facts: Vec<FactRow>) -> Vec<FactRow> {
+        for row in &mut facts {
+            row.session = Some(self.session);
+        }
+        facts
+    }
+
+    /// Digest of the facts that this process read then: those about the build, or all others.
+    pub(super) fn facts_digest(&self, when: When, of_build: bool) -> String {
+        FactRow::digest(&self.facts, when, self.session, of_build)
     }
 
     /// Every file of the run but the chain and the sums.
@@ -240,8 +276,7 @@ impl RunWriter {
     }
 
     fn sums(&self, name: &str, files: &[String]) -> Result<(), WriteError> {
-        let files = sums::of_files(&self.directory, files).map_err(WriteError::io(&self.directory))?;
-        durable::write(&self.directory.join(name), sums::lines(&files).as_bytes())
+        write_sums_of(&self.directory, name, files)
     }
 
     fn merge_pairs(&self) -> Result<(), WriteError> {
@@ -249,8 +284,7 @@ impl RunWriter {
         durable::write_with(&path, |file| {
             let mut writer = TableWriter::new(&PAIRS, &self.identity, file)?;
             for fork in &self.parts {
-                let [pairs, _, part_sums] =
-                    part_names(fork.position).map(|name| self.directory.join("parts").join(name));
+                let [pairs, _, part_sums] = part_names(fork.position).map(|name| self.directory.join(PARTS).join(name));
                 sums::check(&part_sums)?;
                 writer.append(TableReader::open(&PAIRS, &pairs)?.all()?)?;
             }
@@ -258,6 +292,23 @@ impl RunWriter {
         })
         .map_err(|error| error.at(&path))
     }
+}
+
+fn write_sums_of(directory: &Path, name: &str, files: &[String]) -> Result<(), WriteError> {
+    let files = sums::of_files(directory, files).map_err(WriteError::io(directory))?;
+    durable::write(&directory.join(name), sums::lines(&files).as_bytes())
+}
+
+/// Writes the sums that make a run a sealed one, of the files that the last line of its chain names.
+pub(super) fn write_sums(directory: &Path, mut names: Vec<String>) -> Result<(), WriteError> {
+    names.push(CHAIN.to_owned());
+    write_sums_of(directory, SUMS, &names)
+}
+
+/// Removes what a run has only while it is running.
+pub(super) fn remove_leftovers(directory: &Path) -> Result<(), WriteError> {
+    durable::remove_directory(&directory.join(PARTS))?;
+    durable::remove_file(&directory.join(ANNOUNCED))
 }
 
 /// The files of a sealed run that its sums name.

@@ -79,7 +79,9 @@ fn text_of(file: &Path) -> Result<String, CommandError> {
 pub(super) fn published(run: &Path, archive: &Archive, analysis: &Analysis) -> Result<PublishedRun, CommandError> {
     let sums = run.join("SHA256SUMS");
     let seal = match archive.completeness {
-        Completeness::Sealed => digest::of_bytes(fs::read(&sums).map_err(|source| failed("read", &sums, source))?),
+        Completeness::Sealed | Completeness::Incomplete => {
+            digest::of_bytes(fs::read(&sums).map_err(|source| failed("read", &sums, source))?)
+        }
         Completeness::Unfinished => String::new(),
     };
     Ok(PublishedRun::of(run, archive, &analysis.facts, seal)?)

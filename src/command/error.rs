@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::analysis::EvidenceError;
-use crate::archive::{ReadError, TimestampError, WriteError};
+use crate::archive::{ReadError, TakeUpError, TimestampError, WriteError};
 use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
 use crate::plan::PlanError;
 use crate::publication::PublicationError;
 use crate::report::{InlineError, ReportError, SpliceError};
-use crate::run::{CleanError, ForkFailure, RegistrationError, RunError, StandError};
+use crate::run::{CleanError, ForkFailure, RegistrationError, ResumeError, RunError, StandError};
 
 /// Why a subcommand did not do what it was asked for.
 #[derive(Debug, Error)]
@@ -53,6 +53,9 @@ pub enum CommandError {
     /// What a killed run has left.
     #[error(transparent)]
     Clean(#[from] CleanError),
+    /// A run that broke off and can't be taken up.
+    #[error(transparent)]
+    TakeUp(#[from] TakeUpError),
     /// An archive.
     #[error(transparent)]
     Archive(#[from] ReadError),
@@ -181,6 +184,7 @@ impl CommandError {
             | Self::WithinRun { .. } => Exit::Usage,
             Self::Publication(error) => of_publication(error),
             Self::Run(error) => of_run(error),
+            Self::TakeUp(error) => of_take_up(error),
             Self::Registration(RegistrationError::BrokenLedger { .. })
             | Self::Archive(_)
             | Self::Evidence { .. }
@@ -205,6 +209,8 @@ fn of_run(error: &RunError) -> Exit {
     match error {
         RunError::Stand(StandError::Scratch { .. } | StandError::Noted { .. }) => Exit::Write,
         RunError::Stand(_) => Exit::Backend,
+        RunError::Resume(ResumeError::TakeUp(error)) => of_take_up(error),
+        RunError::Resume(_) => Exit::Usage,
         RunError::InterruptedEarly
         | RunError::CutShort {
             cause: ForkFailure::Interrupted,
@@ -238,6 +244,18 @@ fn of_clean(error: &CleanError) -> Exit {
         CleanError::Stand(_) | CleanError::Server(_) => Exit::Backend,
         CleanError::Kept { .. } | CleanError::Directory(_) => Exit::Write,
         CleanError::Unreadable { .. } => Exit::Other,
+    }
+}
+
+fn of_take_up(error: &TakeUpError) -> Exit {
+    match error {
+        TakeUpError::Running { .. }
+        | TakeUpError::Sealed { .. }
+        | TakeUpError::Sealing { .. }
+        | TakeUpError::NothingAnnounced { .. }
+        | TakeUpError::Unchained { .. } => Exit::Usage,
+        TakeUpError::Read(_) => Exit::Archive,
+        TakeUpError::Write(error) => of_write(error),
     }
 }
 

@@ -87,6 +87,7 @@ fn archived(archive: &Archive) -> Archived<'_> {
         root: archive.root(),
         state: match archive.completeness {
             Completeness::Sealed => State::Finished,
+            Completeness::Incomplete => State::Incomplete,
             Completeness::Unfinished => State::Unfinished,
         },
     }

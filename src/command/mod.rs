@@ -12,6 +12,7 @@ pub mod pack;
 pub mod plan;
 mod progress;
 pub mod recompute;
+pub mod recover;
 pub mod register;
 pub mod report;
 pub mod run;

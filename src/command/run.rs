@@ -1,6 +1,7 @@
 //! `run`: manifest, plan, measurement, archive, figures.
 
 use std::env;
+use std::path::Path;
 
 use super::progress::Progress;
 use super::{CommandError, load, print, tell};
@@ -17,17 +18,28 @@ use crate::run::{self, Interrupt, Summary, Supervisor, Wish};
 /// # Errors
 /// What is wrong with the manifest, the backend or the run.
 pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
-    let read = Manifest::read(&args.manifest)?;
-    let manifest = at_url(read.clone(), args)?;
+    let path = match (&args.resume, &args.manifest) {
+        (Some(run), _) => run.join("manifest.toml"),
+        (None, manifest) => manifest.clone().unwrap_or_default(),
+    };
+    let read = Manifest::read(&path)?;
+    let manifest = at_url(read.clone(), &path, args)?;
     let plan = Plan::of(&manifest)?;
-    let evidence = evidence_beside(&args.manifest, &manifest.source.sha256)?;
-    let standing = standing_of(&manifest, other_server(&read, args), args)?;
     let exe = env::current_exe().map_err(CommandError::Executable)?;
-    let supervisor = Supervisor::new(&manifest, &plan, &exe).under(standing, evidence);
+    let mut supervisor = Supervisor::new(&manifest, &plan, &exe);
+    if args.resume.is_none() {
+        let evidence = evidence_beside(&path, &manifest.source.sha256)?;
+        let standing = standing_of(&manifest, &path, other_server(&read, args), args)?;
+        supervisor = supervisor.under(standing, evidence);
+    }
     on_signals(supervisor.interrupt())?;
     let pairs = u64::from(manifest.measure.warmup) + u64::from(manifest.measure.previews);
     let mut progress = Progress::new(pairs * plan.schedule().len() as u64);
-    let summary = supervisor.run(&args.results, &mut progress)?;
+    let summary = match &args.resume {
+        // How it stands to what was registered was settled when it started.
+        Some(run) => supervisor.resume(run, &mut progress)?,
+        None => supervisor.run(&args.results, &mut progress)?,
+    };
     progress.done(&summary.directory);
     let analysis = load::figures_of(&summary.directory, false)?;
     print(&report::tables(&analysis, Dialect::Terminal))?;
@@ -35,10 +47,10 @@ pub fn execute(args: &RunArgs) -> Result<Exit, CommandError> {
 }
 
 /// How the run stands to what was registered; what is exploratory is said before anything is measured.
-fn standing_of(manifest: &Manifest, other_server: bool, args: &RunArgs) -> Result<Standing, CommandError> {
+fn standing_of(manifest: &Manifest, path: &Path, other_server: bool, args: &RunArgs) -> Result<Standing, CommandError> {
     let history = Ledger::of(&args.results).read()?;
     let wish = Wish {
-        manifest: &args.manifest,
+        manifest: path,
         results: &args.results,
         exploratory: args.exploratory,
         other_server,
@@ -47,7 +59,7 @@ fn standing_of(manifest: &Manifest, other_server: bool, args: &RunArgs) -> Resul
     if let Standing::Exploratory { reason } = &standing {
         tell(format_args!(
             "exploratory: {reason}, so this run confirms no claim; claims are fixed before a run with: preview-cost register {}",
-            args.manifest.display()
+            path.display()
         ));
     }
     Ok(standing)
@@ -66,11 +78,11 @@ fn other_server(read: &Manifest, args: &RunArgs) -> bool {
 }
 
 /// The manifest with its server replaced by the one of `--url`.
-fn at_url(mut manifest: Manifest, args: &RunArgs) -> Result<Manifest, CommandError> {
+fn at_url(mut manifest: Manifest, path: &Path, args: &RunArgs) -> Result<Manifest, CommandError> {
     let Some(url) = &args.url else { return Ok(manifest) };
     let Backend::Postgres { server, .. } = &mut manifest.backend else {
         return Err(CommandError::UrlForSqlite {
-            manifest: args.manifest.clone(),
+            manifest: path.to_owned(),
         });
     };
     *server = Server::Url(UrlTemplate::new(url));

@@ -33,6 +33,7 @@ pub fn explain(analysis: &Analysis, sources: &Sources, id: &str) -> Result<Strin
     let facts = &analysis.facts;
     let state = match facts.state {
         State::Finished => "finished and sealed",
+        State::Incomplete => "INCOMPLETE, and sealed as it was when it broke off",
         State::Unfinished => "UNFINISHED",
     };
     let mut text = format!("{id}\n\n");

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::analysis::{Analysis, ClaimVerdict, Figure, RunFacts, State, Warning, figures};
+use crate::analysis::{Analysis, ClaimVerdict, Figure, RunFacts, Warning, figures};
 use crate::archive::Standing;
 use crate::manifest::Threshold;
 
@@ -100,7 +100,7 @@ fn run(analysis: &Analysis) -> Run<'_> {
         manifest_sha256: &facts.manifest_sha256,
         root: facts.root.as_deref(),
         program_version: &facts.program_version,
-        state: state(facts.state),
+        state: facts.state.as_str(),
         primary: &facts.primary,
         exploratory: facts.standing.is_exploratory(),
         standing: stands(&facts.standing),
@@ -218,15 +218,8 @@ fn judged<'a>(verdict: &'a ClaimVerdict, facts: &RunFacts) -> Judged<'a> {
         }),
         verdict: verdict.outcome.as_str(),
         why: &verdict.why,
-        provisional: facts.state == State::Unfinished,
+        provisional: facts.state.is_provisional(),
         exploratory: facts.standing.is_exploratory(),
-    }
-}
-
-fn state(state: State) -> &'static str {
-    match state {
-        State::Finished => "finished",
-        State::Unfinished => "unfinished",
     }
 }
 
@@ -244,7 +237,7 @@ pub fn csv(runs: &[Analysis]) -> String {
     let mut text = String::from("run,state,id,unit,value,low,high,estimator,withheld,exploratory\n");
     for analysis in runs {
         for figure in figures(analysis) {
-            let state = state(analysis.facts.state).to_owned();
+            let state = analysis.facts.state.as_str().to_owned();
             let entry = entry(figure);
             let exploratory = entry.exploratory.to_string();
             let withheld = entry.withheld.unwrap_or_default();

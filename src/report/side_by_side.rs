@@ -36,17 +36,12 @@ pub fn side_by_side(runs: &[Analysis], dialect: Dialect) -> String {
 }
 
 fn heading(run: &Analysis) -> String {
-    let unfinished = if run.facts.state == State::Unfinished {
-        " (UNFINISHED)"
-    } else {
-        ""
+    let state = match run.facts.state {
+        State::Finished => "",
+        State::Incomplete => " (INCOMPLETE)",
+        State::Unfinished => " (UNFINISHED)",
     };
-    format!(
-        "{}{unfinished}{}\n{}",
-        run.facts.name,
-        claims::stamp(run),
-        run.facts.run
-    )
+    format!("{}{state}{}\n{}", run.facts.name, claims::stamp(run), run.facts.run)
 }
 
 /// Every size and pair of sides that any run has, by size, then in the order of the runs.

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::attendant::{Event, Events, ForkFailure, attend};
 use super::describe;
 use super::protocol::ForkOrder;
+use super::resume::ResumeError;
 use super::stand::{Occasion, Stand, StandError};
 use crate::archive::{
     EvidenceFile, FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, Standing,
@@ -78,11 +79,18 @@ pub enum RunError {
     /// The results directory refused before anything was measured.
     #[error(transparent)]
     Write(#[from] WriteError),
+    /// The run that was to be resumed can't be.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
     /// The run was broken off before its first fork; nothing was measured.
     #[error("interrupted before the first fork; nothing was measured")]
     InterruptedEarly,
     /// The run broke off; what was measured is on disk.
-    #[error("{cause}\n{stored} of {planned} forks are on disk; see them with: preview-cost analyze {}", directory.display())]
+    #[error(
+        "{cause}\n{stored} of {planned} forks are on disk; see them with: preview-cost analyze {0}\n\
+         measure the others with: preview-cost run --resume {0}, or seal what there is with: preview-cost recover {0}",
+        directory.display()
+    )]
     CutShort {
         /// Why.
         cause: ForkFailure,
@@ -97,8 +105,8 @@ pub enum RunError {
 
 /// Runs an experiment.
 pub struct Supervisor<'a> {
-    manifest: &'a Manifest,
-    plan: &'a Plan,
+    pub(super) manifest: &'a Manifest,
+    pub(super) plan: &'a Plan,
     standing: Standing,
     evidence: Vec<EvidenceFile>,
     exe: PathBuf,
@@ -156,7 +164,11 @@ impl<'a> Supervisor<'a> {
             started,
         };
         let mut writer = RunWriter::create(results, &identity)?;
-        let stand = match self.open(&mut writer, started, observer) {
+        let opened = self.open(&mut writer, observer, |stand, writer| {
+            writer.keep(&self.evidence)?;
+            self.announce(stand, writer, started)
+        });
+        let stand = match opened {
             Ok(stand) => stand,
             Err(error) => {
                 // Nothing was announced or measured. That the empty directory stays would be the smaller trouble.
@@ -169,14 +181,13 @@ impl<'a> Supervisor<'a> {
         self.close(outcome, stand, writer, &summary, observer)
     }
 
-    /// Makes the backend ready and announces the run.
-    fn open(
+    /// Makes the backend ready and announces the run, or that it goes on.
+    pub(super) fn open(
         &self,
         writer: &mut RunWriter,
-        started: DateTime<Utc>,
         observer: &mut dyn Observer,
+        announce: impl FnOnce(&Stand, &mut RunWriter) -> Result<(), RunError>,
     ) -> Result<Stand, RunError> {
-        writer.keep(&self.evidence)?;
         let mut occasion = Occasion {
             exe: &self.exe,
             directory: writer.directory(),
@@ -192,7 +203,7 @@ impl<'a> Supervisor<'a> {
             put_away(stand, observer);
             return Err(RunError::InterruptedEarly);
         }
-        match self.announce(&stand, writer, started) {
+        match announce(&stand, writer) {
             Ok(()) => Ok(stand),
             Err(error) => {
                 put_away(stand, observer);
@@ -204,9 +215,7 @@ impl<'a> Supervisor<'a> {
     fn announce(&self, stand: &Stand, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
         let started = started.to_rfc3339_opts(SecondsFormat::Secs, true);
         let cells = describe::cells(self.plan, &self.manifest.backend);
-        let mut facts = environment::build_facts();
-        facts.extend(stand.facts()?);
-        facts.extend(environment::host_facts(writer.directory()));
+        let facts = facts_before_a_fork(stand, writer.directory())?;
         // The ledger is locked from here until the start is entered.
         let standing = writer.begin(&self.standing)?;
         let settings = describe::settings(
@@ -221,7 +230,8 @@ impl<'a> Supervisor<'a> {
         Ok(writer.announce(&settings, &cells, at(When::Start, facts, &discretion(stand)))?)
     }
 
-    fn forks(
+    /// Measures every fork that is not on disk.
+    pub(super) fn forks(
         &self,
         stand: &Stand,
         writer: &mut RunWriter,
@@ -232,6 +242,10 @@ impl<'a> Supervisor<'a> {
         let discretion = discretion(stand);
         for (position, slot) in (0u32..).zip(self.plan.schedule()) {
             let cell = self.plan.cell(slot.cell);
+            if writer.has(cell.index, slot.fork) {
+                observer.fork_stored(self.manifest.measure.previews + self.manifest.measure.warmup);
+                continue;
+            }
             observer.fork_started(position, forks, &cell.id);
             let order = self.order(*slot, position, stand);
             let planned = order.previews + order.warmup;
@@ -270,7 +284,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Takes the facts at the end, puts the backend away, and seals the run or says why it is not sealed.
-    fn close(
+    pub(super) fn close(
         &self,
         outcome: Result<(), ForkFailure>,
         stand: Stand,
@@ -312,7 +326,7 @@ impl<'a> Supervisor<'a> {
 }
 
 impl Summary {
-    fn count(&mut self, fork: &ForkRow, pairs: &[PairRow]) {
+    pub(super) fn count(&mut self, fork: &ForkRow, pairs: &[PairRow]) {
         let with = |wanted: fn(PairStatus) -> bool| pairs.iter().filter(|pair| wanted(pair.status)).count() as u64;
         self.mismatches += with(|status| status == PairStatus::Mismatch);
         self.failures += with(|status| matches!(status, PairStatus::Failed | PairStatus::Timeout));
@@ -332,13 +346,18 @@ fn put_away(stand: Stand, observer: &mut dyn Observer) {
     }
 }
 
-fn at(when: When, facts: Vec<Fact>, discretion: &Discretion) -> Vec<FactRow> {
-    let facts = facts.into_iter().map(|fact| discretion.fact(fact));
-    facts.map(|fact| FactRow { when, fact }).collect()
+/// Facts as rows that name nobody.
+pub(super) fn at(when: When, facts: Vec<Fact>, discretion: &Discretion) -> Vec<FactRow> {
+    let row = |fact| FactRow {
+        when,
+        session: None,
+        fact: discretion.fact(fact),
+    };
+    facts.into_iter().map(row).collect()
 }
 
 /// What of this machine and of the server stays out of the archive.
-fn discretion(stand: &Stand) -> Discretion {
+pub(super) fn discretion(stand: &Stand) -> Discretion {
     let mut discretion = Discretion::of_this_machine();
     for name in stand.private_names() {
         discretion.add(name);
@@ -355,4 +374,12 @@ fn discreet(mut fork: ForkRow, mut pairs: Vec<PairRow>, discretion: &Discretion)
         *reason = reason.take().map(|reason| discretion.text(&reason));
     }
     (fork, pairs)
+}
+
+/// Facts about build, backend and machine.
+pub(super) fn facts_before_a_fork(stand: &Stand, directory: &Path) -> Result<Vec<Fact>, StandError> {
+    let mut facts = environment::build_facts();
+    facts.extend(stand.facts()?);
+    facts.extend(environment::host_facts(directory));
+    Ok(facts)
 }

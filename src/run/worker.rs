@@ -201,6 +201,7 @@ impl<'a> Fork<'a> {
             fork: self.order.fork,
             position: self.order.position,
             pid: std::process::id(),
+            session: None,
             started_unix_ns: self.started_unix_ns,
             ended_unix_ns: unix_now(),
             status: if complete { ForkStatus::Ok } else { ForkStatus::Failed },

@@ -68,6 +68,11 @@ fn completeness(archive: &Archive) -> Finding {
     let forks = archive.forks.len();
     match archive.completeness {
         Completeness::Sealed => Finding::new("complete", Outcome::Ok, format!("sealed, with {forks} forks")),
+        Completeness::Incomplete => Finding::new(
+            "complete",
+            Outcome::Incomplete,
+            format!("the run broke off and was sealed as it was, with {forks} forks"),
+        ),
         Completeness::Unfinished => Finding::new(
             "complete",
             Outcome::Incomplete,

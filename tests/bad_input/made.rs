@@ -171,6 +171,7 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32) -> ForkRow {
         fork: ForkIndex(fork),
         position,
         pid: 1,
+        session: None,
         started_unix_ns: 0,
         ended_unix_ns: 1,
         status: ForkStatus::Ok,
@@ -204,6 +205,7 @@ fn archived(archive: &Archive) -> Archived<'_> {
         root: archive.root(),
         state: match archive.completeness {
             Completeness::Sealed => State::Finished,
+            Completeness::Incomplete => State::Incomplete,
             Completeness::Unfinished => State::Unfinished,
         },
     }

@@ -6,8 +6,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use nix::unistd::geteuid;
+use preview_cost::archive::Completeness;
 
-use crate::remains::{ends_in, files_under, is_told_as_unfinished, ledger};
+use crate::remains::{ends_in, files_under, is_told_as_unfinished, ledger, read};
 use crate::support::{Bench, Running, SMALL, Said, ask, edited, endless};
 
 /// An id that owns nothing here.
@@ -67,9 +68,10 @@ fn was_ended_by_the_disk(bench: &Bench, said: Said, planned: usize, reason: &str
         "{message}"
     );
     let name = run.file_name().unwrap().to_str().unwrap();
-    let advice =
-        format!("\n{forks} of {planned} forks are on disk; see them with: preview-cost analyze results/{name}\n");
-    assert!(message.ends_with(&advice), "{message}");
+    let advice = format!(
+        "\n{forks} of {planned} forks are on disk; see them with: preview-cost analyze results/{name}\nmeasure "
+    );
+    assert!(message.contains(&advice), "{message}");
     is_told_as_unfinished(&run, forks);
     assert_eq!(ledger(&bench.results(), Some(&run)), ["started", "failed"]);
     let torn = files_under(&run).into_iter().filter(|name| ends_in(name, "tmp"));
@@ -102,6 +104,9 @@ fn a_full_disk_ends_the_run_and_keeps_what_was_measured() {
     let reason = "No space left on device (os error 28); make room: what was measured before is on disk";
     was_ended_by_the_disk(&bench, running.end(), 4_000, reason);
     assert_eq!(bench.parts(), next);
+    let said = ask(bench.command(&["recover"]).arg(bench.only_run())).exits(0);
+    let told = format!("sealed as incomplete, with {next} of 4000 forks: ");
+    assert!(said.message().contains(&told), "{said:#?}");
 }
 
 /// Every part is within the limit, and the table of all pairs is beyond it: the run is whole and can't be sealed. The
@@ -116,4 +121,17 @@ fn a_run_that_cannot_be_sealed_keeps_every_fork() {
         .current_dir(bench.path());
     was_ended_by_the_disk(&bench, ask(&mut command), 8, "pairs.parquet: File too large");
     assert_eq!(bench.parts(), 8);
+    // Recovering meets the same limit, and loses nothing; without it, only the seal was missing.
+    let run = bench.only_run();
+    let mut command = Command::new("bash");
+    let script = "trap '' XFSZ; ulimit -f 16; exec \"$0\" recover results/*/";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_preview-cost")]);
+    let said = ask(command.current_dir(bench.path())).exits(7);
+    assert!(said.message().contains("pairs.parquet: File too large"), "{said:#?}");
+    assert_eq!(bench.parts(), 8);
+    let said = ask(bench.command(&["run", "--resume"]).arg(&run)).exits(0);
+    assert!(said.messages()[0].starts_with("sealed "), "{said:#?}");
+    let (archive, forks) = read(&run).unwrap();
+    assert_eq!((archive.completeness, forks.len()), (Completeness::Sealed, 8));
+    assert_eq!(ledger(&bench.results(), Some(&run)), ["started", "failed", "recovered"]);
 }

@@ -42,7 +42,9 @@ fn a_signal_ends_the_run_in_good_order() {
         let (run, forks) = (bench.only_run(), bench.parts());
         let name = run.file_name().unwrap().to_str().unwrap();
         let message = format!(
-            "preview-cost: interrupted\n{forks} of 4000 forks are on disk; see them with: preview-cost analyze results/{name}\n"
+            "preview-cost: interrupted\n{forks} of 4000 forks are on disk; see them with: preview-cost analyze results/{name}\n\
+             measure the others with: preview-cost run --resume results/{name}, or seal what there is with: preview-cost \
+             recover results/{name}\n"
         );
         assert_eq!(said.message(), message);
         nothing_is_left(&bench, worker);

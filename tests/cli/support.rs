@@ -230,6 +230,17 @@ pub fn soon<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// A directory in memory, where there is such a place.
+pub fn quick_directory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    tempfile::tempdir_in(place).unwrap()
+}
+
 /// A directory with one manifest, in which the program is run.
 pub struct Bench {
     path: PathBuf,
@@ -241,6 +252,16 @@ impl Bench {
     pub fn new(manifest: impl AsRef<[u8]>) -> Self {
         let everybody = fs::Permissions::from_mode(0o755);
         let directory = tempfile::Builder::new().permissions(everybody).tempdir().unwrap();
+        fs::write(directory.path().join("m.toml"), manifest).unwrap();
+        Self {
+            path: directory.path().to_owned(),
+            _temporary: Some(directory),
+        }
+    }
+
+    /// In memory, where there is such a place: for what is done so often that flushing a disk would take all the time.
+    pub fn quick(manifest: impl AsRef<[u8]>) -> Self {
+        let directory = quick_directory();
         fs::write(directory.path().join("m.toml"), manifest).unwrap();
         Self {
             path: directory.path().to_owned(),

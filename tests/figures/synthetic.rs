@@ -113,10 +113,12 @@ fn facts(when: When) -> Vec<FactRow> {
     vec![
         FactRow {
             when,
+            session: None,
             fact: Fact::known("host", "memory.total", "1024", "nowhere").in_unit("bytes"),
         },
         FactRow {
             when,
+            session: None,
             fact: Fact::unknown("host", "cpu.governor", FactStatus::Absent, "nowhere"),
         },
     ]
@@ -193,6 +195,7 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32, pairs: &[PairRow]) -> Fork
         fork: ForkIndex(fork),
         position,
         pid: 1_000 + position,
+        session: None,
         started_unix_ns: 1_764_504_000_000_000_000 + i64::from(position) * 1_000_000_000,
         ended_unix_ns: 1_764_504_000_900_000_000 + i64::from(position) * 1_000_000_000,
         status: ForkStatus::Ok,

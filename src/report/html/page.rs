@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::checking::{self, Checking};
 use super::surroundings;
-use crate::analysis::{Analysis, State, Warning};
+use crate::analysis::{Analysis, Warning};
 use crate::archive::{FactRow, Setting};
 use crate::report::claims::{self, Starts};
 use crate::report::error::ReportError;
@@ -46,6 +46,7 @@ struct Page<'a> {
     measured: String,
     started: Option<&'a str>,
     is_finished: bool,
+    state: &'static str,
     standing: String,
     is_exploratory: bool,
     starts: Option<String>,
@@ -117,7 +118,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
     let (urgent, findings): (Vec<&Warning>, Vec<&Warning>) = analysis
         .warnings
         .iter()
-        .partition(|warning| warning.code == "unfinished");
+        .partition(|warning| warning.code == analysis.facts.state.as_str());
     Page {
         style: include_str!("page.css"),
         plot_style: style_sheet(),
@@ -127,7 +128,8 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         answer: run::answer(analysis).map(|answer| bound(&answer)),
         measured: run::measured(analysis),
         started: setting(settings, "run", "started"),
-        is_finished: analysis.facts.state == State::Finished,
+        is_finished: !analysis.facts.state.is_provisional(),
+        state: analysis.facts.state.as_str(),
         standing: claims::standing(analysis),
         is_exploratory: analysis.facts.standing.is_exploratory(),
         starts: starts.map(claims::starts),

@@ -75,7 +75,8 @@ fn names(facts: &[FactRow]) -> Vec<String> {
 }
 
 fn at<'a>(facts: &'a [FactRow], wanted: &str, when: When) -> Option<&'a FactRow> {
-    facts.iter().find(|row| row.when == when && name(row) == wanted)
+    // A run that was resumed may have several ends; the last one counts.
+    facts.iter().rfind(|row| row.when == when && name(row) == wanted)
 }
 
 /// The value with its unit, or why there is none; a dash where nobody looked.
