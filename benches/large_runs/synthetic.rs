@@ -203,5 +203,6 @@ fn fork_row(cell: &CellRow, fork: ForkIndex, position: u32, pairs: &[PairRow]) -
         dead_tuples_end: None,
         autovacuums: None,
         model_intact: Some(true),
+        pool: None,
     }
 }

@@ -8,7 +8,7 @@ use super::changepoint::{Changepoint, changepoints};
 use super::evidence::RunFacts;
 use super::interval::{self, Mean};
 use super::summary::CellSummary;
-use crate::archive::{ForkRow, ForkStatus};
+use crate::archive::{ForkRow, ForkStatus, PoolWork};
 
 /// Fewest forks for an interval over forks to be worth much.
 const FORKS_MIN: usize = 5;
@@ -199,6 +199,9 @@ fn of_cell(examined: &Examined, summary: &CellSummary, facts: &RunFacts) -> Vec<
             message,
         });
     };
+    if let Some(message) = background(examined) {
+        add("background-work", message);
+    }
     let Some(difference) = &summary.difference else {
         return warnings;
     };
@@ -274,6 +277,25 @@ fn of_cell(examined: &Examined, summary: &CellSummary, facts: &RunFacts) -> Vec<
         );
     }
     warnings
+}
+
+/// What pools did beside the previews: it is in no preview's time.
+fn background(examined: &Examined) -> Option<String> {
+    let with_pool = || examined.forks.iter().filter_map(|fork| Some((fork, fork.pool?)));
+    let pairs: u64 = with_pool().map(|(fork, _)| u64::from(fork.pairs_recorded)).sum();
+    if pairs == 0 {
+        return None;
+    }
+    // Sums of what an archive holds, which may be anything.
+    let sum = |of: fn(PoolWork) -> i64| with_pool().map(|(_, pool)| of(pool) as f64).sum::<f64>();
+    Some(format!(
+        "Beside the previews, and in no time of theirs, a pool worked {:.1} ms a pair in the background, also while the \
+         other side was measured. {:.0} previews waited for it, {:.1} ms in all, which is in their times ({pairs} pairs, \
+         warm-up included).",
+        sum(|pool| pool.background.0) / pairs as f64 / 1e6,
+        sum(|pool| i64::from(pool.waits)),
+        sum(|pool| pool.wait.0) / 1e6,
+    ))
 }
 
 /// Forks in which a side's level still changed after the warm-up.

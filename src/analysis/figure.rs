@@ -268,6 +268,7 @@ mod tests {
             dead_tuples_end: None,
             autovacuums: None,
             model_intact: Some(true),
+            pool: None,
         }
     }
 

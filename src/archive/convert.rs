@@ -1,7 +1,9 @@
 //! Between typed rows and the columns of the schema: the one place where both are named side by side.
 
 use super::codec::{Frame, Value};
-use super::rows::{CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
+use super::rows::{
+    CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, Setting, SideRow, When,
+};
 use super::rows_digest;
 use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS};
 use crate::environment::{Fact, FactStatus};
@@ -249,6 +251,9 @@ impl ForkRow {
                 Value::Integer(fork.autovacuums),
                 Value::Boolean(fork.model_intact),
                 Value::Integer(fork.session.map(i64::from)),
+                nanos(fork.pool.map(|pool| pool.background)),
+                Value::Integer(fork.pool.map(|pool| i64::from(pool.waits))),
+                nanos(fork.pool.map(|pool| pool.wait)),
             ]);
         }
         frame
@@ -291,7 +296,21 @@ impl ForkRow {
             dead_tuples_end: row.maybe_integer("dead_tuples_end"),
             autovacuums: row.maybe_integer("autovacuums"),
             model_intact: row.frame.booleans("model_intact")[row.row],
+            pool: PoolWork::of(row)?,
         })
+    }
+}
+
+impl PoolWork {
+    fn of(row: &Row<'_>) -> Result<Option<Self>, RowFault> {
+        let Some(background) = row.nanos("pool_background_ns") else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            background,
+            waits: row.integer("pool_waits")?,
+            wait: Nanos(row.integer("pool_wait_ns")?),
+        }))
     }
 }
 

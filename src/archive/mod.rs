@@ -49,7 +49,9 @@ pub use ledger::{ForksKept, History, Ledger, LedgerEntry, LedgerState};
 pub use read::{Archive, Completeness};
 pub use recover::{Recovered, Recovery, recover};
 pub use registered::{ClaimFault, Registered, Standing, claims_of, claims_rows, registration_rows};
-pub use rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, Setting, SideRow, When};
+pub use rows::{
+    CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, Setting, SideRow, When,
+};
 pub use schema::{Column, Kind, SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
 pub use sums::{FileSums, Inventory, inventory};
 pub use take_up::TakenUp;

@@ -151,6 +151,19 @@ pub struct ForkRow {
     pub autovacuums: Option<i64>,
     /// Whether the stored model was as it was seeded; `None` if it could not be read.
     pub model_intact: Option<bool>,
+    /// What a pool did beside the previews; `None` where neither side has one.
+    pub pool: Option<PoolWork>,
+}
+
+/// What a pool did beside the previews of a fork, warm-up included; of both sides, where both have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolWork {
+    /// Time of the work, the first filling included.
+    pub background: Nanos,
+    /// Previews that waited because nothing was ready.
+    pub waits: u32,
+    /// How long they waited, within their own times.
+    pub wait: Nanos,
 }
 
 /// The pairs of one fork, as columns.

@@ -8,7 +8,7 @@
 //! column that a file is too old to have reads as null.
 //! * 1.0: manifest, environment, cells, forks, pairs.
 //! * 1.1: `chain.jsonl`; `cells.schema_shape`; `session` in environment and forks, and the word `resume` in
-//!   `environment.when`.
+//!   `environment.when`; `pool_background_ns`, `pool_waits` and `pool_wait_ns` in forks.
 
 /// Version of the tables below, `major.minor`.
 pub const SCHEMA_VERSION: &str = "1.1";
@@ -114,6 +114,14 @@ const fn nullable(column: Column) -> Column {
     Column {
         nullable: true,
         ..column
+    }
+}
+
+/// A column that version 1.0 did not have.
+const fn since_1_1(column: Column) -> Column {
+    Column {
+        since: 1,
+        ..nullable(column)
     }
 }
 
@@ -289,6 +297,21 @@ pub(super) const FORKS: Table = Table {
             since: 0,
         }),
         SESSION,
+        since_1_1(integer(
+            "pool_background_ns",
+            "ns",
+            "work that a pool did beside the previews, its first filling included, of both sides; null where there is none",
+        )),
+        since_1_1(integer(
+            "pool_waits",
+            "",
+            "previews that waited because nothing was ready in the pool",
+        )),
+        since_1_1(integer(
+            "pool_wait_ns",
+            "ns",
+            "how long they waited; it is part of their times",
+        )),
     ],
 };
 

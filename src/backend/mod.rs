@@ -9,6 +9,8 @@ pub mod postgres;
 pub mod provision;
 pub mod sqlite;
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 pub use creations::Creations;
@@ -49,6 +51,28 @@ impl BackendError {
             Self::Sqlite(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy),
             Self::Unable(_) | Self::Stored(_) => false,
         }
+    }
+}
+
+/// What was done beside the previews and is in no preview's time, and what previews waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BackgroundWork {
+    /// Time of the work.
+    pub time: Duration,
+    /// Previews that had to wait.
+    pub waits: u32,
+    /// How long they waited, within their own times.
+    pub waited: Duration,
+}
+
+impl BackgroundWork {
+    /// That of both sides of a pair, where either does any.
+    pub fn of_both(sides: [Option<Self>; 2]) -> Option<Self> {
+        sides.into_iter().flatten().reduce(|one, other| Self {
+            time: one.time + other.time,
+            waits: one.waits + other.waits,
+            waited: one.waited + other.waited,
+        })
     }
 }
 

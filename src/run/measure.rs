@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use crate::archive::{PairRow, PairStatus, Phase, SideRow};
-use crate::backend::{BackendError, Session};
+use crate::backend::{BackendError, BackgroundWork, Session};
 use crate::strategy::{PreviewError, Strategy};
 use crate::units::{Nanos, PairIndex};
 use crate::workload::{Answer, Overrides, Workload, delta_of};
@@ -22,6 +22,13 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 pub(super) struct Sides<S> {
     pub subject: Box<dyn Strategy<S>>,
     pub baseline: Box<dyn Strategy<S>>,
+}
+
+impl<S> Sides<S> {
+    /// What they did beside their previews so far.
+    pub fn background(&self) -> Option<BackgroundWork> {
+        BackgroundWork::of_both([self.subject.background(), self.baseline.background()])
+    }
 }
 
 /// The pairs of a fork as they are measured.

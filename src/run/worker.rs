@@ -10,8 +10,8 @@ use super::measure::{self, BrokenOff, Recorder, Sides};
 use super::protocol::{ForkOrder, PAIRS_PER_MESSAGE, Place, Report};
 use super::scheduling::Scheduling;
 use super::{on_postgres, on_sqlite};
-use crate::archive::{ForkRow, ForkStatus, PairRow, PairStatus, Phase};
-use crate::backend::Session;
+use crate::archive::{ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork};
+use crate::backend::{BackgroundWork, Session};
 use crate::manifest::PairOrder;
 use crate::nearest_rank;
 use crate::plan::order;
@@ -113,6 +113,7 @@ pub(super) struct Fork<'a> {
     pairs: Vec<PairRow>,
     reason: Option<String>,
     measured: bool,
+    background: Option<BackgroundWork>,
     /// Set by the backend's side of the fork.
     pub conditions: Conditions,
 }
@@ -136,6 +137,7 @@ impl<'a> Fork<'a> {
             pairs: Vec::new(),
             reason: None,
             measured: false,
+            background: None,
             conditions: Conditions {
                 start: nothing,
                 end: None,
@@ -172,6 +174,7 @@ impl<'a> Fork<'a> {
             )
         });
         self.pairs = recorder.into_pairs();
+        self.background = sides.background();
         self.scheduling[1] = Scheduling::now();
         match outcome {
             Ok(()) => self.distance[1] = self.take_distance(session),
@@ -223,6 +226,7 @@ impl<'a> Fork<'a> {
             dead_tuples_end: end.and_then(|end| end.dead_tuples),
             autovacuums: end.and_then(|end| Some(end.autovacuums? - start.autovacuums?)),
             model_intact: intact,
+            pool: self.background.map(pool_work),
         };
         (row, self.pairs)
     }
@@ -255,6 +259,14 @@ fn medians(pairs: &[PairRow]) -> (u32, Option<[Nanos; 3]>) {
     match medians {
         [Some(subject), Some(baseline), Some(difference)] => (count, Some([subject, baseline, difference])),
         _ => (count, None),
+    }
+}
+
+fn pool_work(work: BackgroundWork) -> PoolWork {
+    PoolWork {
+        background: work.time.into(),
+        waits: work.waits,
+        wait: work.waited.into(),
     }
 }
 

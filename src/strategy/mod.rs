@@ -21,6 +21,7 @@ mod rollback_set;
 mod savepoint;
 mod sqlite_clone;
 mod template;
+mod template_pool;
 mod undo_function;
 
 use thiserror::Error;
@@ -29,8 +30,8 @@ pub use facts::{Facts, Ground, Honour};
 pub use name::StrategyName;
 pub use registry::{on_postgres, on_sqlite};
 
-use crate::backend::BackendError;
 use crate::backend::postgres::PgError;
+use crate::backend::{BackendError, BackgroundWork};
 use crate::workload::{Answer, Overrides, ReadError};
 
 /// A kind of database engine that strategies are written for.
@@ -60,6 +61,11 @@ pub trait Strategy<S> {
     /// Why there is no answer. The session may be left inside a transaction: the caller resets it, outside the timed
     /// window.
     fn preview(&mut self, session: &mut S, overrides: &Overrides) -> Result<Answer, PreviewError>;
+
+    /// What it did beside its previews so far; `None` for one that does nothing then.
+    fn background(&self) -> Option<BackgroundWork> {
+        None
+    }
 }
 
 /// Why a preview gave no answer.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::facts::{Facts, Ground};
 use super::{
     Engine, copy, copy_fresh, instance, overlay_temp, reenact, rollback, rollback_driver, rollback_one_message,
-    rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template, undo_function,
+    rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template, template_pool, undo_function,
 };
 
 /// Names, words and facts in step.
@@ -53,6 +53,7 @@ strategies! {
     CopyFresh, "copy-fresh", copy_fresh::FACTS;
     Template, "template", template::WAL_LOG;
     TemplateFileCopy, "template-file-copy", template::FILE_COPY;
+    TemplatePool, "template-pool", template_pool::FACTS;
     Instance, "instance", instance::FACTS;
     Backup, "backup", sqlite_clone::BACKUP;
     Deserialize, "deserialize", sqlite_clone::DESERIALIZE;

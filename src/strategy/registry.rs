@@ -4,7 +4,7 @@ use super::sqlite_clone::Means;
 use super::{
     Engine, Strategy, StrategyName, copy, copy_fresh, instance, overlay_temp, reenact, rollback, rollback_driver,
     rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template,
-    undo_function,
+    template_pool, undo_function,
 };
 use crate::backend::BackendError;
 use crate::backend::postgres::{CloneBy, PostgresSession};
@@ -60,6 +60,7 @@ pub fn on_postgres(
         StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
         StrategyName::Template => Box::new(template::OnPostgres::open(session, workload, CloneBy::WalLog)?),
         StrategyName::TemplateFileCopy => Box::new(template::OnPostgres::open(session, workload, CloneBy::FileCopy)?),
+        StrategyName::TemplatePool => Box::new(template_pool::OnPostgres::open(session, workload)?),
         StrategyName::Instance => Box::new(instance::OnPostgres::open(session, workload)?),
         _ => return Err(unable(name, Engine::Postgres)),
     })

@@ -45,7 +45,7 @@ impl OnPostgres {
     pub(super) fn open(session: &mut PostgresSession, workload: &Workload, by: CloneBy) -> Result<Self, BackendError> {
         Ok(Self {
             workload: workload.clone(),
-            template: Template::make(session, workload, by)?,
+            template: Template::make(session, workload, by, 1)?,
         })
     }
 }

@@ -193,6 +193,7 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32) -> ForkRow {
         dead_tuples_end: None,
         autovacuums: None,
         model_intact: Some(true),
+        pool: None,
     }
 }
 

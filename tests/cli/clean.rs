@@ -5,14 +5,19 @@ use std::path::Path;
 
 use nix::sys::signal::Signal;
 
+use crate::remains::read;
 use crate::server::Database;
 use crate::support::{Bench, Running, SMALL, ask, edited, soon};
 
 fn with_templates(database: &Database) -> String {
+    with(database, "template")
+}
+
+fn with(database: &Database, subject: &str) -> String {
     edited(
         &database.manifest("postgres"),
         &[
-            ("subjects = [\"rollback\"]", "subjects = [\"template\"]"),
+            ("subjects = [\"rollback\"]", &format!("subjects = [\"{subject}\"]")),
             ("previews = 21", "previews = 2"),
             ("warmup = 4", "warmup = 1"),
             ("plans = [1, 3]", "plans = [1]"),
@@ -20,8 +25,8 @@ fn with_templates(database: &Database) -> String {
     )
 }
 
-fn without_end(database: &Database) -> String {
-    edited(&with_templates(database), &[("forks = 2", "forks = 1000")])
+fn without_end(database: &Database, subject: &str) -> String {
+    edited(&with(database, subject), &[("forks = 2", "forks = 1000")])
 }
 
 /// The databases that a run has noted.
@@ -60,21 +65,50 @@ fn a_run_with_templates_agrees_and_leaves_nothing() {
 }
 
 #[test]
-fn after_an_interrupt_the_databases_are_gone() {
+fn a_pool_tells_its_background_work_and_leaves_nothing() {
     let database = Database::new();
-    let bench = Bench::new(without_end(&database));
-    let (running, names) = started(&bench, &database);
-    running.signal(Signal::SIGINT);
-    running.end().exits(130);
-    assert!(there(&database, &names).is_empty());
+    let bench = Bench::new(with(&database, "template-pool"));
+    let run = bench.measure();
+    assert!(!run.join("creations.jsonl").exists());
     assert_eq!(database.contents(), ["public"]);
-    assert!(!bench.only_run().join("creations.jsonl").exists());
+
+    let (archive, _) = read(&run).unwrap();
+    for fork in &archive.forks {
+        let pool = fork.pool.expect("both the cell and its control have a pool");
+        // Four clones at least were made, and no previews waited longer than the fork took.
+        assert!(pool.background.0 > 0 && pool.wait.0 <= fork.ended_unix_ns - fork.started_unix_ns);
+        assert_eq!(pool.waits == 0, pool.wait.0 == 0);
+    }
+    let table = ask(&mut bench.command(&["analyze", run.to_str().unwrap()]))
+        .exits(0)
+        .stdout;
+    assert!(table.contains("a pool worked"), "{table}");
+}
+
+#[test]
+fn after_an_interrupt_the_databases_are_gone() {
+    for subject in ["template", "template-pool"] {
+        let database = Database::new();
+        let bench = Bench::new(without_end(&database, subject));
+        let (running, names) = started(&bench, &database);
+        running.signal(Signal::SIGINT);
+        running.end().exits(130);
+        assert!(there(&database, &names).is_empty());
+        assert_eq!(database.contents(), ["public"]);
+        assert!(!bench.only_run().join("creations.jsonl").exists());
+    }
 }
 
 #[test]
 fn what_a_kill_left_is_listed_and_removed_when_asked() {
+    for subject in ["template", "template-pool"] {
+        what_a_kill_leaves_is_removed(subject);
+    }
+}
+
+fn what_a_kill_leaves_is_removed(subject: &str) {
     let database = Database::new();
-    let bench = Bench::new(without_end(&database));
+    let bench = Bench::new(without_end(&database, subject));
     let (running, _) = started(&bench, &database);
     let alive = ask(&mut bench.command(&["clean"])).exits(0);
     assert!(alive.stdout.contains("is still run by process"), "{alive:#?}");

@@ -217,5 +217,6 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32, pairs: &[PairRow]) -> Fork
         dead_tuples_end: Some(496),
         autovacuums: Some(0),
         model_intact: Some(true),
+        pool: None,
     }
 }

@@ -8,6 +8,7 @@
 pub mod control;
 mod driver;
 mod error;
+mod pool;
 mod session;
 mod table;
 pub mod target;
@@ -18,6 +19,7 @@ pub mod wire;
 pub use control::{Control, TableState};
 pub use driver::Driver;
 pub use error::{PgError, ServerError};
+pub use pool::{POOL_CLONES, Pool};
 pub use session::{PostgresSession, Updates, land_model};
 pub use table::ModelTable;
 pub use target::{Secret, Surroundings, Target, TargetError};

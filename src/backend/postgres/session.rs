@@ -6,7 +6,7 @@ use super::PgError;
 use super::driver::Driver;
 use super::table::ModelTable;
 use super::target::Target;
-use super::wire::{Flight, Landing, Param, ParamType, Row, Statement, WireSession};
+use super::wire::{Flight, Landing, Param, ParamType, Statement, WireSession};
 use crate::backend::{BackendError, Creations};
 use crate::workload::{Inputs, Override, Shape, Workload};
 
@@ -72,11 +72,8 @@ impl PostgresSession {
         self.wire.server_major().unwrap_or_default()
     }
 
-    pub(super) fn simple_rows<F>(&mut self, sql: &str, on_row: F) -> Result<Landing, PgError>
-    where
-        F: FnMut(Row<'_>) -> Result<(), PgError>,
-    {
-        self.wire.simple_rows(sql, on_row)
+    pub(super) fn wire(&mut self) -> &mut WireSession {
+        &mut self.wire
     }
 
     /// A further connection of the same kind, for a strategy that must keep a transaction open beside the pairs.

@@ -1,6 +1,6 @@
-//! A database that is cloned for each preview: the template, and its one clone at a time.
+//! A database that is cloned for previews: the template, and the names that its clones go by.
 //!
-//! Both names are noted with the run before the server makes them.
+//! All names are noted with the run before the server makes anything.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -24,10 +24,28 @@ const STRATEGY_SINCE: u32 = 15;
 /// How the server copies the template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloneBy {
+    /// As the server does unless it is told: through the log since version 15, by file before.
+    Default,
     /// Page by page through the log.
     WalLog,
     /// File by file, between two checkpoints.
     FileCopy,
+}
+
+impl CloneBy {
+    /// The clause of CREATE DATABASE that asks for it.
+    fn clause(self, version: u32) -> Result<&'static str, BackendError> {
+        let is_told = version >= STRATEGY_SINCE;
+        match self {
+            Self::WalLog if is_told => Ok(" STRATEGY wal_log"),
+            Self::FileCopy if is_told => Ok(" STRATEGY file_copy"),
+            Self::FileCopy | Self::Default => Ok(""),
+            Self::WalLog => Err(BackendError::Unable(format!(
+                "PostgreSQL {version} copies databases by file only; take template-file-copy, or version \
+                 {STRATEGY_SINCE} or newer"
+            ))),
+        }
+    }
 }
 
 /// A template with the model in it.
@@ -37,43 +55,35 @@ pub struct Template {
     deadline: Duration,
     table: ModelTable,
     name: String,
-    clone: String,
-    create: String,
-    drop: String,
+    clones: Vec<String>,
+    /// What stands after the names where a database is made and dropped.
+    clauses: [&'static str; 2],
 }
 
 impl Template {
-    /// Makes a template that holds the model, by way of `session`, in the same schema as there.
+    /// Makes a template that holds the model, by way of `session`, in the same schema as there. `clones` may be there at
+    /// the same time.
     ///
     /// # Errors
     /// [`PgError::Privilege`] for a role that may make no databases; [`BackendError::Unable`] where the server has no
     /// such strategy or the name can't be noted; or what the server says.
-    pub fn make(session: &mut PostgresSession, workload: &Workload, by: CloneBy) -> Result<Self, BackendError> {
+    pub fn make(
+        session: &mut PostgresSession,
+        workload: &Workload,
+        by: CloneBy,
+        clones: usize,
+    ) -> Result<Self, BackendError> {
         let version = session.server_major();
-        let strategy = match by {
-            _ if version >= STRATEGY_SINCE && by == CloneBy::WalLog => " STRATEGY wal_log",
-            _ if version >= STRATEGY_SINCE => " STRATEGY file_copy",
-            CloneBy::FileCopy => "",
-            CloneBy::WalLog => {
-                return Err(BackendError::Unable(format!(
-                    "PostgreSQL {version} copies databases by file only; take template-file-copy, or version \
-                     {STRATEGY_SINCE} or newer"
-                )));
-            }
-        };
-        // A killed session's clone must go at once; older servers wait for it.
-        let force = if version >= 13 { " WITH (FORCE)" } else { "" };
-        let [name, clone] = [fresh_name(), fresh_name()];
         let template = Self {
             target: session.target().clone(),
             deadline: session.deadline(),
             table: session.table().clone(),
-            create: format!("CREATE DATABASE {clone} TEMPLATE {name}{strategy}"),
-            drop: format!("DROP DATABASE {clone}{force}"),
-            name,
-            clone,
+            name: fresh_name(),
+            clones: (0..clones).map(|_| fresh_name()).collect(),
+            // A killed session's clone must go at once; older servers wait for it.
+            clauses: [by.clause(version)?, if version >= 13 { " WITH (FORCE)" } else { "" }],
         };
-        for database in [&template.name, &template.clone] {
+        for database in [&template.name].into_iter().chain(&template.clones) {
             note(session.creations(), database)?;
         }
         session
@@ -97,17 +107,50 @@ impl Template {
         overrides: &Overrides,
         workload: &Workload,
     ) -> Result<(u64, Inputs), BackendError> {
-        if let Err(error) = session.simple(&self.create) {
-            return Err(self.held(session, error));
-        }
-        let read = WireSession::connect(&self.within(&self.clone), self.deadline)
-            .map_err(BackendError::from)
-            .and_then(|clone| self.table.write_and_read(clone, overrides, workload));
+        let clone = self.clones.first().map_or("", String::as_str);
+        self.clone_as(session.wire(), clone)?;
+        let read = self.write_and_read(clone, overrides, workload);
         // The clone goes also where the preview failed.
-        let dropped = session.simple(&self.drop);
+        let dropped = self.drop_clone(session.wire(), clone);
         let read = read?;
         dropped?;
         Ok(read)
+    }
+
+    /// The names of its clones.
+    pub(super) fn clones(&self) -> &[String] {
+        &self.clones
+    }
+
+    /// A further session beside the template.
+    pub(super) fn connect(&self) -> Result<WireSession, PgError> {
+        WireSession::connect(&self.target, self.deadline)
+    }
+
+    /// Makes a clone.
+    pub(super) fn clone_as(&self, session: &mut WireSession, clone: &str) -> Result<(), BackendError> {
+        let create = format!("CREATE DATABASE {clone} TEMPLATE {}{}", self.name, self.clauses[0]);
+        match session.simple(&create) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.held(session, error)),
+        }
+    }
+
+    /// Writes the overrides in a clone and reads the model there, over a session of its own.
+    pub(super) fn write_and_read(
+        &self,
+        clone: &str,
+        overrides: &Overrides,
+        workload: &Workload,
+    ) -> Result<(u64, Inputs), BackendError> {
+        let session = WireSession::connect(&self.within(clone), self.deadline)?;
+        self.table.write_and_read(session, overrides, workload)
+    }
+
+    /// Drops a clone, where it is there.
+    pub(super) fn drop_clone(&self, session: &mut WireSession, clone: &str) -> Result<(), PgError> {
+        let drop = format!("DROP DATABASE IF EXISTS {clone}{}", self.clauses[1]);
+        session.simple(&drop).map(|_| ())
     }
 
     fn within(&self, database: &str) -> Target {
@@ -118,7 +161,7 @@ impl Template {
     }
 
     /// Says who is connected to the template, where that is why it can't be cloned.
-    fn held(&self, session: &mut PostgresSession, error: PgError) -> BackendError {
+    fn held(&self, session: &mut WireSession, error: PgError) -> BackendError {
         if error.sqlstate() != Some(IN_USE) {
             return error.into();
         }
@@ -144,7 +187,7 @@ impl Drop for Template {
     fn drop(&mut self) {
         // What can't be removed stays noted, and the run's end tries again and tells.
         if let Ok(mut control) = Control::connect(&self.target) {
-            for database in [&self.clone, &self.name] {
+            for database in self.clones.iter().chain([&self.name]) {
                 let _ = control.drop_database(database);
             }
         }
@@ -180,5 +223,28 @@ fn unprivileged(error: PgError, user: &str) -> PgError {
             server,
         },
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_copies_by_file_only_is_not_asked_for_the_log() {
+        for version in [15, 18] {
+            assert_eq!(CloneBy::WalLog.clause(version).unwrap(), " STRATEGY wal_log");
+            assert_eq!(CloneBy::FileCopy.clause(version).unwrap(), " STRATEGY file_copy");
+        }
+        for version in [12, 14] {
+            let error = CloneBy::WalLog.clause(version).unwrap_err().to_string();
+            assert!(error.contains("template-file-copy, or version 15"), "{error}");
+            // It does so without being asked, and does not know the word.
+            assert_eq!(CloneBy::FileCopy.clause(version).unwrap(), "");
+        }
+        assert_eq!(
+            CloneBy::Default.clause(14).unwrap(),
+            CloneBy::Default.clause(18).unwrap()
+        );
     }
 }
