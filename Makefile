@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
+.PHONY: help build experiment test lint postgres test-container mount-test browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ postgres:
 
 test-container: ## Run the checks that need a container engine with the image postgres:16.
 	$(CARGO) test --locked --test provision -- --ignored --skip stand_in
+
+mount-test: ## Run the checks that mount file systems: as root, on Linux, with btrfs-progs and xfsprogs.
+	$(CARGO) test --locked --test cli mounts:: -- --ignored
 
 browser-test: ## Open a report in Chromium: light, dark, on a phone, on paper. RUN=results/… takes that run.
 	$(CARGO) test --locked --test browser -- --ignored

@@ -7,23 +7,25 @@ use super::BackendError;
 use super::creations::Creation;
 use super::postgres::wire::WireSession;
 use super::postgres::{Control, ModelTable, PostgresSession, Secret, Target};
-use super::provision::{Order, Prepared, ProvisionError, Provisioned};
+use super::provision::{CopyBy, Order, Prepared, ProvisionError, Provisioned};
 use crate::workload::{Inputs, Overrides, Workload};
 
 /// The prepared directory, and what starts servers from it.
 pub struct Instance {
     exe: PathBuf,
     prepared: Prepared,
+    by: CopyBy,
     table: ModelTable,
     deadline: Duration,
 }
 
 impl Instance {
-    /// Prepares a data directory that holds the model as `session` sees it when it is fresh.
+    /// Prepares a data directory that holds the model as `session` sees it when it is fresh; `by` is how each server gets
+    /// its copy.
     ///
     /// # Errors
     /// [`BackendError::Unable`]: there are no server binaries on this machine, or the directory can't be noted or made.
-    pub fn prepare(session: &PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
+    pub fn prepare(session: &PostgresSession, workload: &Workload, by: CopyBy) -> Result<Self, BackendError> {
         let exe = std::env::current_exe()
             .map_err(|error| BackendError::Unable(format!("cannot find this program's own executable: {error}")))?;
         let sql = Control::model_as_text(session.schema(), workload)?;
@@ -37,6 +39,7 @@ impl Instance {
         Ok(Self {
             exe,
             prepared,
+            by,
             table: session.table().clone(),
             deadline: session.deadline(),
         })
@@ -50,6 +53,7 @@ impl Instance {
     pub fn preview(&self, overrides: &Overrides, workload: &Workload) -> Result<(u64, Inputs), BackendError> {
         let order = Order::Instance {
             prepared: self.prepared.data(),
+            by: self.by,
         };
         let server = Provisioned::start(&self.exe, &order, &mut |_| {}).map_err(unable)?;
         let password = server.password().map(Secret::new);

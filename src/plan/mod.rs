@@ -10,6 +10,7 @@ use thiserror::Error;
 pub use cells::{Cell, CellKind};
 
 use crate::manifest::Manifest;
+use crate::strategy::StrategyName;
 use crate::units::{CellIndex, ForkIndex, Nanos};
 
 /// Most memory that a fork may need, in bytes: 2 GiB.
@@ -84,6 +85,18 @@ impl Plan {
     /// The cells, in the order of the grid; comparisons first, then controls.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
+    }
+
+    /// The strategies on either side of its cells, each once.
+    pub fn strategies(&self) -> Vec<StrategyName> {
+        let sides = self.cells.iter().flat_map(|cell| [cell.subject, cell.baseline]);
+        let mut strategies = Vec::new();
+        for name in sides {
+            if !strategies.contains(&name) {
+                strategies.push(name);
+            }
+        }
+        strategies
     }
 
     /// The cell at a place of the plan.

@@ -9,6 +9,7 @@ mod clean;
 mod clock;
 mod describe;
 mod measure;
+mod needs;
 mod on_postgres;
 mod on_sqlite;
 pub mod protocol;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::needs;
 use super::protocol::Place;
 use crate::backend::creations::{Creation, Creations};
 use crate::backend::postgres::target::Host;
@@ -16,6 +17,7 @@ use crate::backend::sqlite;
 use crate::digest;
 use crate::environment::Fact;
 use crate::manifest::{Backend, JournalMode, Server, Synchronous, UnsetVariable, UrlTemplate};
+use crate::strategy::StrategyName;
 
 /// Why the backend could not be made ready.
 #[derive(Debug, Error)]
@@ -32,6 +34,14 @@ pub enum StandError {
     /// The server can't be used.
     #[error(transparent)]
     Server(#[from] PgError),
+    /// A strategy can't be done there.
+    #[error("{strategy} cannot be measured here: {reason}")]
+    Unfit {
+        /// The strategy.
+        strategy: StrategyName,
+        /// Why not.
+        reason: String,
+    },
     /// The run's schema could not be removed from somebody else's server.
     #[error("schema {schema} may be left on the server, where it can be removed by hand: {source}")]
     Left {
@@ -86,6 +96,8 @@ pub(super) struct Occasion<'a> {
     pub directory: &'a Path,
     /// The run's id.
     pub run: &'a str,
+    /// The strategies that will be measured.
+    pub strategies: &'a [StrategyName],
     /// Hears what is being done.
     pub stage: &'a mut dyn FnMut(&str),
     /// Whether the user has broken off.
@@ -116,9 +128,11 @@ impl Stand {
             }
             Backend::Postgres { server, schema } => {
                 let schema = schema.clone().unwrap_or_else(|| fresh_schema(occasion.run));
+                needs::of_machine(occasion.strategies)?;
                 let (target, provisioned) = reach(server, occasion)?;
                 let mut control = Control::connect(&target)?;
                 control.require_supported()?;
+                needs::of_server(occasion.strategies, &mut control)?;
                 // What is made on a server of the run's own goes with the server.
                 let guest = provisioned.is_none();
                 let creations = if guest {

@@ -192,6 +192,7 @@ impl<'a> Supervisor<'a> {
             exe: &self.exe,
             directory: writer.directory(),
             run: writer.run(),
+            strategies: &self.plan.strategies(),
             stage: &mut |what: &str| observer.stage(what),
             interrupted: &|| self.interrupt.is_raised(),
         };

@@ -16,6 +16,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "nothing",
     honours: &[],
     caveat: "a second read path to keep honest",
+    needs: &[],
     nominal_ms: 0.0,
 };
 

@@ -15,6 +15,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "nothing",
     honours: &[Honour::Fresh],
     caveat: "overrides are applied outside the database",
+    needs: &[],
     nominal_ms: 0.05,
 };
 

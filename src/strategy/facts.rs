@@ -84,6 +84,17 @@ impl Honour {
     }
 }
 
+/// What a strategy needs beyond its ground, and what can be asked for at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A role that may make databases.
+    Databases,
+    /// A server that clones a database through the log.
+    ClonesThroughLog,
+    /// A directory for servers on a file system that copies files by sharing their blocks.
+    Reflink,
+}
+
 /// A write in a transaction that is rolled back.
 pub(super) const WRITTEN: &[Honour] = &[Honour::Fresh, Honour::ColumnType, Honour::Triggers, Honour::Checks];
 
@@ -106,6 +117,8 @@ pub struct Facts {
     pub honours: &'static [Honour],
     /// What else it gives up; may be empty.
     pub caveat: &'static str,
+    /// What it needs of the place, checked before anything is measured.
+    pub needs: &'static [Need],
     /// Nominal milliseconds of a preview beside its trips, for the estimate of a run.
     pub nominal_ms: f64,
 }

@@ -26,7 +26,7 @@ mod undo_function;
 
 use thiserror::Error;
 
-pub use facts::{Facts, Ground, Honour};
+pub use facts::{Facts, Ground, Honour, Need};
 pub use name::StrategyName;
 pub use registry::{on_postgres, on_sqlite};
 

@@ -54,7 +54,8 @@ strategies! {
     Template, "template", template::WAL_LOG;
     TemplateFileCopy, "template-file-copy", template::FILE_COPY;
     TemplatePool, "template-pool", template_pool::FACTS;
-    Instance, "instance", instance::FACTS;
+    Instance, "instance", instance::INSTANCE;
+    Branch, "branch", instance::BRANCH;
     Backup, "backup", sqlite_clone::BACKUP;
     Deserialize, "deserialize", sqlite_clone::DESERIALIZE;
     FileClone, "file-clone", sqlite_clone::FILE_CLONE;

@@ -18,6 +18,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "nothing",
     honours: &[Honour::Fresh, Honour::ColumnType],
     caveat: "a second read path to keep honest",
+    needs: &[],
     nominal_ms: 0.1,
 };
 

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::backend::BackendError;
 use crate::backend::postgres::{CloneBy, PostgresSession};
+use crate::backend::provision::CopyBy;
 use crate::backend::sqlite::SqliteSession;
 use crate::workload::Workload;
 
@@ -61,7 +62,8 @@ pub fn on_postgres(
         StrategyName::Template => Box::new(template::OnPostgres::open(session, workload, CloneBy::WalLog)?),
         StrategyName::TemplateFileCopy => Box::new(template::OnPostgres::open(session, workload, CloneBy::FileCopy)?),
         StrategyName::TemplatePool => Box::new(template_pool::OnPostgres::open(session, workload)?),
-        StrategyName::Instance => Box::new(instance::OnPostgres::open(session, workload)?),
+        StrategyName::Instance => Box::new(instance::OnPostgres::open(session, workload, CopyBy::File)?),
+        StrategyName::Branch => Box::new(instance::OnPostgres::open(session, workload, CopyBy::Reflink)?),
         _ => return Err(unable(name, Engine::Postgres)),
     })
 }

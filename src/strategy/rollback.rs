@@ -20,6 +20,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1 kB of log",
     honours: WRITTEN,
     caveat: "holds row locks over its trips",
+    needs: &[],
     nominal_ms: 0.15,
 };
 

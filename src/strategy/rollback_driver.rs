@@ -22,6 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1 kB of log",
     honours: WRITTEN,
     caveat: "holds row locks over its trips; uses a connection of its own",
+    needs: &[],
     nominal_ms: 0.3,
 };
 

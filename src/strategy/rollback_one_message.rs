@@ -20,6 +20,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1 kB of log",
     honours: WRITTEN,
     caveat: "parsed and planned at each preview; values pass as text",
+    needs: &[],
     nominal_ms: 0.3,
 };
 

@@ -16,6 +16,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1 kB of log",
     honours: WRITTEN,
     caveat: "",
+    needs: &[],
     nominal_ms: 0.15,
 };
 

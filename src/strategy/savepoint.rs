@@ -22,6 +22,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1 kB of log, a subtransaction",
     honours: WRITTEN,
     caveat: "holds back vacuum for as long as its transaction is open; uses a connection of its own on postgres",
+    needs: &[],
     nominal_ms: 0.15,
 };
 

@@ -21,6 +21,7 @@ pub(super) const BACKUP: Facts = Facts {
     writes: "nothing to the database; a copy of it in memory",
     honours: HONOURS,
     caveat: "takes the whole database, however small the model is",
+    needs: &[],
     nominal_ms: 0.3,
 };
 
@@ -33,6 +34,7 @@ pub(super) const DESERIALIZE: Facts = Facts {
     writes: "nothing to the database; a copy of it in memory",
     honours: HONOURS,
     caveat: "takes the whole database, however small the model is",
+    needs: &[],
     nominal_ms: 0.4,
 };
 
@@ -45,6 +47,7 @@ pub(super) const FILE_CLONE: Facts = Facts {
     writes: "a file of the database's size, with its journal",
     honours: HONOURS,
     caveat: "takes the whole database, however small the model is; keeps writers out while it copies",
+    needs: &[],
     nominal_ms: 10.0,
 };
 

@@ -3,7 +3,7 @@
 //! The template is made when the strategy opens and does not follow the model after that. Connecting to the clone, and
 //! the drop, are part of the price; the session to the clone is awaited to its end.
 
-use super::facts::{Facts, Honour, POSTGRES};
+use super::facts::{Facts, Honour, Need, POSTGRES};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{CloneBy, PostgresSession, Template};
@@ -21,6 +21,7 @@ pub(super) const WAL_LOG: Facts = Facts {
     writes: "a whole database, about 5 MB of log",
     honours: HONOURS,
     caveat: "needs CREATEDB; cold caches and plans; nobody may be connected to the template",
+    needs: &[Need::Databases, Need::ClonesThroughLog],
     nominal_ms: 150.0,
 };
 
@@ -33,6 +34,7 @@ pub(super) const FILE_COPY: Facts = Facts {
     writes: "a whole database, and two checkpoints",
     honours: HONOURS,
     caveat: "needs CREATEDB; cold caches and plans; nobody may be connected to the template; checkpoints hit everybody",
+    needs: &[Need::Databases],
     nominal_ms: 1_000.0,
 };
 

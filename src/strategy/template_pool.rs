@@ -4,7 +4,7 @@
 //! connects, writes and commits, reads, and leaves the clone to be dropped and made anew beside later previews, also
 //! beside those of the other side. What that work takes is archived with the fork; waiting for it is part of the price.
 
-use super::facts::{Facts, Honour, POSTGRES};
+use super::facts::{Facts, Honour, Need, POSTGRES};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::postgres::{Pool, PostgresSession};
 use crate::backend::{BackendError, BackgroundWork};
@@ -21,6 +21,7 @@ pub(super) const FACTS: Facts = Facts {
     honours: &[Honour::ColumnType, Honour::Triggers, Honour::Checks, Honour::Deferred],
     caveat: "needs CREATEDB; cold caches and plans; nobody may be connected to the template; background work: as much as \
              template's, elsewhere in time, and beside both sides of later pairs",
+    needs: &[Need::Databases],
     nominal_ms: 100.0,
 };
 

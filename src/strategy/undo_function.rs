@@ -20,6 +20,7 @@ pub(super) const FACTS: Facts = Facts {
     writes: "4 dead rows, about 1.2 kB of log, a subtransaction",
     honours: WRITTEN,
     caveat: "needs the right to make temporary objects",
+    needs: &[],
     nominal_ms: 0.4,
 };
 

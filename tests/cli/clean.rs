@@ -152,8 +152,29 @@ fn a_killed_runs_files_are_found() {
     assert!(bench.only_run().join("manifest.toml").exists());
 }
 
+/// Some previews of a subject on a server that the run starts.
+pub fn on_a_server_of_its_own(subject: &str) -> String {
+    edited(
+        SMALL,
+        &[
+            (
+                "engine = \"sqlite\"\nstorage = \"memory\"",
+                "engine = \"postgres\"\nprovision = \"ephemeral\"",
+            ),
+            (
+                "subjects = [\"rollback\"]",
+                &format!("subjects = [\"{subject}\"]\ncontrol = false"),
+            ),
+            ("previews = 21", "previews = 2"),
+            ("warmup = 4", "warmup = 1"),
+            ("plans = [1, 3]", "plans = [10, 40, 120]"),
+            ("forks = 2", "forks = 1"),
+        ],
+    )
+}
+
 /// Directories of servers in the directory for temporary files.
-fn server_directories(of: &Path) -> Vec<String> {
+pub fn server_directories(of: &Path) -> Vec<String> {
     let entries = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().file_name());
     entries
         .map(|name| name.to_string_lossy().into_owned())
@@ -163,23 +184,7 @@ fn server_directories(of: &Path) -> Vec<String> {
 
 #[test]
 fn throwaway_servers_agree_and_leave_nothing_after_a_run_an_interrupt_and_a_kill() {
-    let manifest = edited(
-        SMALL,
-        &[
-            (
-                "engine = \"sqlite\"\nstorage = \"memory\"",
-                "engine = \"postgres\"\nprovision = \"ephemeral\"",
-            ),
-            (
-                "subjects = [\"rollback\"]",
-                "subjects = [\"instance\"]\ncontrol = false",
-            ),
-            ("previews = 21", "previews = 2"),
-            ("warmup = 4", "warmup = 1"),
-            ("plans = [1, 3]", "plans = [10, 40, 120]"),
-            ("forks = 2", "forks = 1"),
-        ],
-    );
+    let manifest = on_a_server_of_its_own("instance");
     let bench = Bench::new(manifest.clone());
     let temporary = tempfile::Builder::new()
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
@@ -222,8 +227,13 @@ fn a_role_that_may_make_no_database_is_told_so() {
         &[("subjects = [\"rollback\"]", "subjects = [\"template\"]")],
     );
     let bench = Bench::new(manifest);
-    let said = ask(&mut bench.run());
-    assert!(said.stderr.contains("CREATEDB"), "{said:#?}");
+    let said = ask(&mut bench.run()).exits(3);
+    let told = format!("template cannot be measured here: role {role} may make no database");
+    assert!(
+        said.stderr.contains(&told) && said.stderr.contains("CREATEDB"),
+        "{said:#?}"
+    );
+    assert!(bench.runs().is_empty(), "{said:#?}");
     assert_eq!(database.contents(), ["public"]);
 }
 

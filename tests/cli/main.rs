@@ -9,6 +9,7 @@ mod disk;
 mod figures;
 mod kills;
 mod manifest;
+mod mounts;
 mod plan;
 mod postgres;
 mod postgres_faults;

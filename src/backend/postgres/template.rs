@@ -33,6 +33,14 @@ pub enum CloneBy {
 }
 
 impl CloneBy {
+    /// Checks that the server can.
+    ///
+    /// # Errors
+    /// [`BackendError::Unable`], for a server of that major version.
+    pub fn require(self, version: u32) -> Result<(), BackendError> {
+        self.clause(version).map(|_| ())
+    }
+
     /// The clause of CREATE DATABASE that asks for it.
     fn clause(self, version: u32) -> Result<&'static str, BackendError> {
         let is_told = version >= STRATEGY_SINCE;

@@ -22,9 +22,9 @@ use super::binaries::ServerBinaries;
 use super::error::ProvisionError;
 use super::leash::Leash;
 use super::probe::{self, Answer};
-use super::process;
+use super::process::{self, Finished};
 use super::removal::{halt, remove};
-use super::wire::Ready;
+use super::wire::{CopyBy, Ready};
 use super::{SCOPE, SUPERUSER};
 use crate::environment::{Fact, FactStatus};
 
@@ -52,6 +52,9 @@ const KNOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// Between finding a free port and taking it, somebody else may take it: so many ports are tried.
 const PORT_ATTEMPTS: usize = 5;
 const LOG_LINES: usize = 20;
+/// A whole block of every file system, so that it is not kept within the directory.
+const PROBE_BYTES: usize = 65_536;
+
 /// The server, its process and its directory; dropping it removes both.
 #[derive(Debug)]
 pub(super) struct Ephemeral {
@@ -100,12 +103,10 @@ impl Ephemeral {
         Ok(prepared)
     }
 
-    /// A server on a copy of a data directory in which none runs. `cp` shares blocks where the file system can.
-    pub fn start_copy(prepared: &Path, leash: &Leash) -> Result<Self, ProvisionError> {
+    /// A server on a copy of a data directory in which none runs. `cp` may share blocks also where it need not.
+    pub fn start_copy(prepared: &Path, by: CopyBy, leash: &Leash) -> Result<Self, ProvisionError> {
         let mut server = Self::nowhere()?;
-        let mut copy = server.account.command(Path::new("cp"), server.directory.path());
-        copy.arg("-R").arg(prepared).arg(server.data());
-        let finished = process::run(&mut copy, INITDB_DEADLINE, Some(leash))?;
+        let finished = server.copy(prepared, &server.data(), by, leash)?;
         if !finished.status.success() {
             return Err(ProvisionError::Io {
                 action: format!("copy {}", prepared.display()),
@@ -114,6 +115,30 @@ impl Ephemeral {
         }
         server.launch(leash)?;
         Ok(server)
+    }
+
+    /// Shares the blocks of one file, to see whether that can be done where servers are made.
+    pub fn require_reflink() -> Result<(), ProvisionError> {
+        let nowhere = Self::nowhere()?;
+        let directory = nowhere.directory.path();
+        let (file, copy) = (directory.join("blocks"), directory.join("shared"));
+        fs::write(&file, [1; PROBE_BYTES]).map_err(|e| ProvisionError::io(format!("write {}", file.display()), &e))?;
+        let finished = nowhere.copy(&file, &copy, CopyBy::Reflink, &Leash::default())?;
+        if finished.status.success() {
+            return Ok(());
+        }
+        let base = directory.parent().unwrap_or(directory);
+        Err(ProvisionError::NoReflink {
+            directory: base.display().to_string(),
+            file_system: file_system(base).unwrap_or_else(|| "a file system".to_owned()),
+            detail: finished.complaint(),
+        })
+    }
+
+    fn copy(&self, from: &Path, to: &Path, by: CopyBy, leash: &Leash) -> Result<Finished, ProvisionError> {
+        let mut copy = self.account.command(Path::new("cp"), self.directory.path());
+        copy.args(by.options()).arg(from).arg(to);
+        process::run(&mut copy, INITDB_DEADLINE, Some(leash))
     }
 
     /// A directory of its own, with nothing in it yet.

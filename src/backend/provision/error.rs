@@ -52,6 +52,19 @@ pub enum ProvisionError {
         /// Why not.
         reason: String,
     },
+    /// The directory in which servers are made can't share blocks between files.
+    #[error(
+        "{directory} is on {file_system}, which does not copy files by sharing their blocks ({detail}); set TMPDIR to a \
+         directory on Btrfs, or on XFS with reflink=1"
+    )]
+    NoReflink {
+        /// The directory.
+        directory: String,
+        /// The file system's type.
+        file_system: String,
+        /// What `cp` said.
+        detail: String,
+    },
     /// The server was started and did not become ready.
     #[error("{what} failed to start: {detail}{}", log_lines(log))]
     StartFailed {

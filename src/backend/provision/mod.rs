@@ -42,7 +42,7 @@ pub use binaries::{Search, ServerBinaries};
 pub use error::ProvisionError;
 pub use handle::Provisioned;
 pub use prepared::Prepared;
-pub use wire::Order;
+pub use wire::{CopyBy, Order};
 
 /// The scope of every fact that this room reports.
 const SCOPE: &str = "provision";
@@ -63,6 +63,14 @@ pub fn remove_directory(path: &std::path::Path) -> Result<(), ProvisionError> {
         });
     }
     removal::remove(path)
+}
+
+/// Checks that the directory in which servers are made is on a file system that copies files by sharing their blocks.
+///
+/// # Errors
+/// [`ProvisionError::NoReflink`], or why no server can be made there at all.
+pub fn require_reflink() -> Result<(), ProvisionError> {
+    ephemeral::Ephemeral::require_reflink()
 }
 
 /// Which container client is on PATH: `docker`, else `podman`. Whether its engine answers is seen when it is needed.

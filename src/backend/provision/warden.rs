@@ -93,8 +93,8 @@ impl Server {
                 let ready = server.ready();
                 Ok((Self::Ephemeral(Box::new(server)), ready))
             }
-            Order::Instance { prepared } => {
-                let server = Ephemeral::start_copy(prepared, leash)?;
+            Order::Instance { prepared, by } => {
+                let server = Ephemeral::start_copy(prepared, *by, leash)?;
                 let ready = server.ready();
                 Ok((Self::Ephemeral(Box::new(server)), ready))
             }

@@ -21,12 +21,34 @@ pub enum Order {
     Instance {
         /// The data directory; no server runs in it.
         prepared: PathBuf,
+        /// How it is copied.
+        by: CopyBy,
     },
     /// A container of an image with the official `postgres` image's interface.
     Container {
         /// The image's reference, e.g. `postgres:16`.
         image: String,
     },
+}
+
+/// How a data directory is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyBy {
+    /// As `cp` does it.
+    File,
+    /// Copy-on-write: the copy shares its blocks until they are written. It fails where the file system can't.
+    Reflink,
+}
+
+impl CopyBy {
+    /// The options that ask `cp` for it.
+    pub(super) fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::File => &["-R"],
+            Self::Reflink => &["-R", "--reflink=always"],
+        }
+    }
 }
 
 /// What the warden says.

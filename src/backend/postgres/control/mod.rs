@@ -93,6 +93,27 @@ impl Control {
         Ok(())
     }
 
+    /// The server's major version.
+    ///
+    /// # Errors
+    /// Any error of the connection.
+    pub fn major_version(&mut self) -> Result<u32, PgError> {
+        let sql = "SELECT current_setting('server_version_num')::int4 / 10000";
+        let row = self.client.query_one(sql, &[]).map_err(|error| command_error(&error))?;
+        Ok(row.get::<_, i32>(0).unsigned_abs())
+    }
+
+    /// The session's role, where it may make no databases.
+    ///
+    /// # Errors
+    /// Any error of the connection.
+    pub fn role_without_createdb(&mut self) -> Result<Option<String>, PgError> {
+        let sql = "SELECT rolname::text FROM pg_catalog.pg_roles \
+                   WHERE rolname = current_user AND NOT rolcreatedb AND NOT rolsuper";
+        let row = self.client.query_opt(sql, &[]).map_err(|error| command_error(&error))?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
     /// Ends the session and waits until the client has said goodbye.
     pub fn close(self) {
         // A connection that is gone is as good as closed.
