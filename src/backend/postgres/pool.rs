@@ -1,4 +1,4 @@
-//! Clones of a template that are made in the background: a bounded pool, as IntegreSQL keeps one.
+//! Clones of a template that are made in the background: a bounded pool, as `IntegreSQL` keeps one.
 //!
 //! A preview takes a clone that is ready and leaves it dirty; a thread of this process drops dirty clones and makes them
 //! anew, over a connection of its own. That work is not part of any preview's time, so it is timed here and told with

@@ -122,7 +122,8 @@ impl Ephemeral {
         let nowhere = Self::nowhere()?;
         let directory = nowhere.directory.path();
         let (file, copy) = (directory.join("blocks"), directory.join("shared"));
-        fs::write(&file, [1; PROBE_BYTES]).map_err(|e| ProvisionError::io(format!("write {}", file.display()), &e))?;
+        fs::write(&file, vec![1; PROBE_BYTES])
+            .map_err(|e| ProvisionError::io(format!("write {}", file.display()), &e))?;
         let finished = nowhere.copy(&file, &copy, CopyBy::Reflink, &Leash::default())?;
         if finished.status.success() {
             return Ok(());
