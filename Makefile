@@ -42,10 +42,11 @@ browser-test: ## Open a report in Chromium: light, dark, on a phone, on paper. R
 	$(CARGO) test --locked --test browser -- --ignored
 
 # Apart from `make test`, because it fetches DuckDB and pandas from PyPI.
-recompute-check: target/recompute-venv/ready ## Compute every figure again with DuckDB and pandas, and compare.
+recompute-check: target/recompute-venv/ready ## Compute every figure and every chain again with DuckDB and pandas, and compare.
 	$(CARGO) build --locked
 	target/recompute-venv/bin/python tests/recompute/check.py target/debug/preview-cost \
 		$(wildcard tests/fixtures/schema-*/*) $(dir $(wildcard results/*/manifest.parquet))
+	target/recompute-venv/bin/python tests/recompute/chain.py $(dir $(wildcard results/*/manifest.parquet))
 
 target/recompute-venv/ready: tests/recompute/requirements.txt
 	python3 -m venv target/recompute-venv

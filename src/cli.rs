@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::publication::Licence;
+use crate::report::Part;
 
 /// Prices ways to compute a what-if preview from a database, and archives every raw pair.
 #[derive(Debug, Parser)]
@@ -136,6 +137,7 @@ pub struct PlanArgs {
                         preview-cost analyze results/<run> --format json\n  \
                         preview-cost analyze results/<run> results/<another>\n  \
                         preview-cost analyze results/<run> --explain 'cell[plans=40].difference.median'\n  \
+                        preview-cost analyze results/<run> --only ranking\n  \
                         preview-cost analyze --splice README.md")]
 pub struct AnalyzeArgs {
     /// Directories of runs.
@@ -144,6 +146,9 @@ pub struct AnalyzeArgs {
     /// How the figures are told.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+    /// Tell only this of each run, in tables for people.
+    #[arg(long, value_enum, value_name = "PART", conflicts_with_all = ["explain", "splice", "check"])]
+    pub only: Option<Only>,
     /// Compute the pooled bootstrap as the study did, with the manifest's number of resamples, instead of its limit.
     #[arg(long)]
     pub resample: bool,
@@ -161,6 +166,24 @@ pub struct AnalyzeArgs {
     /// Fail when a table or a number between the markers of this file is not what its archive gives.
     #[arg(long, value_name = "FILE", conflicts_with = "runs")]
     pub check: Option<PathBuf>,
+}
+
+/// Parts of a run's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Only {
+    /// What was claimed, and what came of it.
+    Claims,
+    /// The comparisons, the cheapest first, with what each strategy gives up.
+    Ranking,
+}
+
+impl From<Only> for Part {
+    fn from(only: Only) -> Self {
+        match only {
+            Only::Claims => Self::Claims,
+            Only::Ranking => Self::Ranking,
+        }
+    }
 }
 
 /// Formats of figures.

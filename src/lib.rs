@@ -3,11 +3,12 @@
 //!
 //! A **manifest** says what an experiment asks. It is laid out as a **plan**: cells, forks and their order. A **run**
 //! spawns a fresh worker a fork, which measures one cell in pairs: two strategies, the same overrides, back to back, in
-//! a recorded order. Every pair goes to the **archive**, and every figure follows from the archive alone.
+//! a recorded order. Every pair goes to the **archive**, and every figure follows from the archive alone. **Verification**
+//! computes again what can be computed again; a **publication** is what others check it from.
 //!
 //! ```text
-//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report ──► publication
-//!                        └─ environment
+//! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report
+//!                        └─ environment                                                  └─ verification   publication ◄─┘
 //! ```
 //!
 //! The rooms below stand in the order in which data flows through them, and none knows a later one; only `run` looks

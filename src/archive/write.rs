@@ -10,7 +10,7 @@ use super::chain::{CHAIN, ChainEntry, ChainWriter, LostFork, SealState};
 use super::codec::{self, FileIdentity, Frame, TableReader, TableWriter};
 use super::durable;
 use super::error::WriteError;
-use super::ledger::{Ledger, LedgerState};
+use super::ledger::{History, Ledger, LedgerState};
 use super::lock::RunLock;
 use super::registered::Standing;
 use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
@@ -64,7 +64,10 @@ impl RunWriter {
         fs::create_dir_all(results).map_err(WriteError::io(results))?;
         let short = &of.manifest_sha256[..8];
         let stem = format!("{}-{}-{short}", of.started.format("%Y%m%dT%H%M%SZ"), of.name);
-        let (run, directory) = free_directory(results, &stem)?;
+        let ledger = Ledger::of(results);
+        // What can't be read will be told when a line is to be added.
+        let history = ledger.read().unwrap_or_default();
+        let (run, directory) = free_directory(results, &stem, &history)?;
         let parts = directory.join(PARTS);
         fs::create_dir(&parts).map_err(WriteError::io(&parts))?;
         let lock = RunLock::with_manifest(&directory, of.manifest_text)?;
@@ -76,7 +79,7 @@ impl RunWriter {
                 run,
                 manifest_sha256: of.manifest_sha256.to_owned(),
             },
-            ledger: Ledger::of(results),
+            ledger,
             registered: None,
             evidence: FileSums::new(),
             facts: Vec::new(),
@@ -334,14 +337,18 @@ pub(super) fn part_names(position: u32) -> [String; 3] {
     ["pairs.parquet", "fork.parquet", "sums"].map(|kind| format!("{position:05}.{kind}"))
 }
 
-/// A directory that did not exist: the stem, or the stem with a number where two runs start in one second.
-fn free_directory(results: &Path, stem: &str) -> Result<(String, PathBuf), WriteError> {
+/// A directory that did not exist: the stem, or the stem with a number where two runs start in one second. A name that the
+/// ledger knows is not given again, though its directory may be gone.
+fn free_directory(results: &Path, stem: &str, history: &History) -> Result<(String, PathBuf), WriteError> {
     for attempt in 1..=NAMES_TRIED {
         let run = if attempt == 1 {
             stem.to_owned()
         } else {
             format!("{stem}-{attempt}")
         };
+        if history.state_of(&run).is_some() && attempt < NAMES_TRIED {
+            continue;
+        }
         let directory = results.join(&run);
         match fs::create_dir(&directory) {
             Ok(()) => return Ok((run, directory)),
@@ -350,4 +357,25 @@ fn free_directory(results: &Path, stem: &str) -> Result<(String, PathBuf), Write
         }
     }
     unreachable!("the last attempt returns")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_given_once_though_its_directory_may_be_gone() {
+        let results = tempfile::tempdir().unwrap();
+        let ledger = Ledger::of(results.path());
+        let free = || {
+            free_directory(results.path(), "run", &ledger.read().unwrap())
+                .unwrap()
+                .0
+        };
+        assert_eq!(free(), "run");
+        assert_eq!(free(), "run-2");
+        ledger.append("run", "m", LedgerState::Started, None).unwrap();
+        fs::remove_dir(results.path().join("run")).unwrap();
+        assert_eq!(free(), "run-3");
+    }
 }

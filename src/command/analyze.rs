@@ -11,7 +11,8 @@ use super::{CommandError, print};
 use crate::analysis::{self, Analysis};
 use crate::cli::{AnalyzeArgs, Format};
 use crate::exit::Exit;
-use crate::report::{self, Dialect, Directive, InlineFigure, SpliceError};
+use crate::report::{self, Dialect, Directive, InlineFigure, Part, SpliceError};
+use crate::strategy::StrategyName;
 
 /// Most pairs of which histograms are drawn: they are drawn from all pairs in memory, which figures are not.
 const SHAPED_PAIRS_MAX: usize = 2_000_000;
@@ -31,8 +32,10 @@ pub fn execute(args: &AnalyzeArgs) -> Result<Exit, CommandError> {
         return explain(&args.runs, id, args.resample);
     }
     let analyses = all(&args.runs, args.resample)?;
-    print(&tell(&analyses, args.format))?;
+    let part = args.only.map_or(Part::Whole, Part::from);
+    print(&tell(&analyses, part, args.format))?;
     if let ([run], Format::Table) = (args.runs.as_slice(), args.format)
+        && part == Part::Whole
         && is_wide_terminal()
         && pairs_of(&analyses[0]) <= SHAPED_PAIRS_MAX
     {
@@ -82,17 +85,32 @@ fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> 
     runs.iter().map(|run| figures_of(run, resample)).collect()
 }
 
-fn tell(analyses: &[Analysis], format: Format) -> String {
-    let people = |dialect| match analyses {
-        [one] => report::tables(one, dialect),
-        several => report::side_by_side(several, dialect),
-    };
+fn tell(analyses: &[Analysis], part: Part, format: Format) -> String {
     match format {
-        Format::Table => people(Dialect::Terminal),
-        Format::Markdown => people(Dialect::Markdown),
+        Format::Table => told_in_part(analyses, part, Dialect::Terminal),
+        Format::Markdown => told_in_part(analyses, part, Dialect::Markdown),
         Format::Json => report::json(analyses),
         Format::Csv => report::csv(analyses),
     }
+}
+
+/// For people: one run, several side by side, or the same part of each in turn.
+fn told_in_part(analyses: &[Analysis], part: Part, dialect: Dialect) -> String {
+    match (analyses, part) {
+        ([one], Part::Whole) => report::tables(one, dialect),
+        (several, Part::Whole) => report::side_by_side(several, dialect),
+        (each, part) => {
+            let parts = each
+                .iter()
+                .map(|analysis| report::part(analysis, part, dialect, &gives_up));
+            parts.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn gives_up(strategy: &str) -> String {
+    let known = StrategyName::ALL.iter().find(|name| name.as_str() == strategy);
+    known.map_or_else(String::new, |name| name.facts().gives_up())
 }
 
 fn splice(file: &Path) -> Result<Exit, CommandError> {
@@ -188,9 +206,9 @@ fn tables(file: &Path, text: &str, directives: Result<Vec<Directive>, SpliceErro
         source,
     };
     let mut tables = Vec::new();
-    for Directive { runs } in directives.map_err(fault)? {
+    for Directive { runs, part } in directives.map_err(fault)? {
         let runs: Vec<PathBuf> = runs.iter().map(|run| beside(file, run)).collect();
-        tables.push(tell(&all(&runs, false)?, Format::Markdown));
+        tables.push(told_in_part(&all(&runs, false)?, part, Dialect::Markdown));
     }
     report::splice(text, &tables).map_err(fault)
 }

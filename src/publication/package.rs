@@ -19,14 +19,8 @@ const SUMS: &str = "SHA256SUMS";
 /// The description of the whole for machines.
 pub(super) const CRATE: &str = "ro-crate-metadata.json";
 
-/// What lies beside a run's tables where it is there; the sums of a run don't name it.
-const BESIDE: [&str; 5] = [
-    "chain.jsonl",
-    "chain.jsonl.ots",
-    "chain.jsonl.tsr",
-    "manifest.toml.ots",
-    "manifest.toml.tsr",
-];
+/// What may lie beside a sealed run, and its sums don't name: timestamps of the chain, and so of the root.
+const BESIDE: [&str; 2] = ["chain.jsonl.ots", "chain.jsonl.tsr"];
 
 /// What a package is made of.
 #[derive(Debug, Clone)]

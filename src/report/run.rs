@@ -40,15 +40,19 @@ fn quoted(message: &str, dialect: Dialect) -> String {
 }
 
 fn heading(analysis: &Analysis, dialect: Dialect) -> String {
-    let facts = &analysis.facts;
-    let title = match dialect {
-        Dialect::Terminal => facts.title.clone(),
-        Dialect::Markdown => format!("**{}**", facts.title),
-    };
-    let mut lines = vec![title, facts.question.clone()];
+    let mut lines = vec![title(analysis, dialect), analysis.facts.question.clone()];
     lines.extend(answer(analysis));
     lines.push(measured(analysis));
     lines.join(if dialect == Dialect::Markdown { "  \n" } else { "\n" })
+}
+
+/// What the run is called.
+pub(super) fn title(analysis: &Analysis, dialect: Dialect) -> String {
+    let title = &analysis.facts.title;
+    match dialect {
+        Dialect::Terminal => title.clone(),
+        Dialect::Markdown => format!("**{title}**"),
+    }
 }
 
 /// What was measured, in one sentence.

@@ -1,12 +1,14 @@
 //! Tables inside a document, between markers that name the runs that they come from.
 //!
 //! ```text
-//! <!-- preview-cost analyze results/RUN [results/RUN …] -->
+//! <!-- preview-cost analyze [--only claims|ranking] results/RUN [results/RUN …] -->
 //! …
 //! <!-- /preview-cost -->
 //! ```
 
 use thiserror::Error;
+
+use super::Part;
 
 const OPEN: &str = "<!-- preview-cost analyze ";
 const CLOSE: &str = "<!-- /preview-cost -->";
@@ -17,6 +19,8 @@ const OPEN_END: &str = " -->";
 pub struct Directive {
     /// Directories of runs, relative to the document.
     pub runs: Vec<String>,
+    /// How much of each is told.
+    pub part: Part,
 }
 
 /// Markers that can't be understood.
@@ -26,7 +30,7 @@ pub enum SpliceError {
     #[error("has no line `<!-- preview-cost analyze results/<run> -->` and no `<!-- fig:results/<run> <id> -->`")]
     NoMarkers,
     /// An opening marker names no run, or does not end on its line.
-    #[error("line {0}: the marker names no run")]
+    #[error("line {0}: the marker names no run, or asks for what there is not: `--only` takes claims or ranking")]
     Empty(usize),
     /// An opening marker has no closing one before the next.
     #[error("line {0}: the marker is not closed by `<!-- /preview-cost -->`")]
@@ -45,14 +49,8 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, SpliceError> {
             if let Some(before) = open {
                 return Err(SpliceError::Unclosed(before));
             }
-            let runs: Vec<String> = rest
-                .strip_suffix(OPEN_END)
-                .map(|runs| runs.split_whitespace().map(str::to_owned).collect())
-                .unwrap_or_default();
-            if runs.is_empty() {
-                return Err(SpliceError::Empty(number));
-            }
-            directives.push(Directive { runs });
+            let words = rest.strip_suffix(OPEN_END).unwrap_or_default();
+            directives.push(directive(words).ok_or(SpliceError::Empty(number))?);
             open = Some(number);
         } else if line.trim() == CLOSE {
             open = None;
@@ -63,6 +61,22 @@ pub fn directives(text: &str) -> Result<Vec<Directive>, SpliceError> {
         None if directives.is_empty() => Err(SpliceError::NoMarkers),
         None => Ok(directives),
     }
+}
+
+/// What stands within a marker; `None` where it names no run, or a part that there is not.
+fn directive(words: &str) -> Option<Directive> {
+    let mut words: Vec<&str> = words.split_whitespace().collect();
+    let part = match words.as_slice() {
+        ["--only", "claims", ..] => Part::Claims,
+        ["--only", "ranking", ..] => Part::Ranking,
+        _ => Part::Whole,
+    };
+    if part != Part::Whole {
+        words.drain(..2);
+    }
+    let runs: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let are_runs = !runs.is_empty() && runs.iter().all(|run| !run.starts_with("--"));
+    are_runs.then_some(Directive { runs, part })
 }
 
 /// The document with a table between each pair of markers, in order.
@@ -100,7 +114,8 @@ mod tests {
     #[test]
     fn only_what_stands_between_the_markers_changes() {
         let runs = vec!["results/x".to_owned(), "results/y".to_owned()];
-        assert_eq!(directives(TEXT), Ok(vec![Directive { runs }]));
+        let part = Part::Whole;
+        assert_eq!(directives(TEXT), Ok(vec![Directive { runs, part }]));
         let spliced = splice(TEXT, &["new\n".to_owned()]).unwrap();
         assert_eq!(spliced, TEXT.replace("old\n", "\nnew\n\n"));
         assert_eq!(
@@ -108,6 +123,25 @@ mod tests {
             spliced,
             "splicing twice changes nothing"
         );
+    }
+
+    #[test]
+    fn a_marker_may_ask_for_a_part() {
+        let marked = |words: &str| {
+            directives(&format!(
+                "<!-- preview-cost analyze {words} -->\n<!-- /preview-cost -->"
+            ))
+        };
+        let asked = |part| {
+            Ok(vec![Directive {
+                runs: vec!["r".to_owned()],
+                part,
+            }])
+        };
+        assert_eq!(marked("--only claims r"), asked(Part::Claims));
+        assert_eq!(marked("--only ranking r"), asked(Part::Ranking));
+        assert_eq!(marked("--only nothing r"), Err(SpliceError::Empty(1)));
+        assert_eq!(marked("--only claims"), Err(SpliceError::Empty(1)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Mounted {
         let image = directory.path().join("image");
         run(Command::new("truncate").args(["-s", size]).arg(&image));
         run(Command::new(format!("mkfs.{kind}")).arg("-q").arg(&image));
-        Self::over(directory, Command::new("mount").args(["-o", "loop"]).arg(&image))
+        Self::on(directory, Command::new("mount").args(["-o", "loop"]).arg(&image))
     }
 
     /// One in memory.
@@ -31,10 +31,10 @@ impl Mounted {
         let directory = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]);
-        Self::over(directory, &mut mount)
+        Self::on(directory, &mut mount)
     }
 
-    fn over(directory: TempDir, mount: &mut Command) -> Self {
+    fn on(directory: TempDir, mount: &mut Command) -> Self {
         let everybody = fs::Permissions::from_mode(0o755);
         fs::set_permissions(directory.path(), everybody).unwrap();
         let mounted = Self { directory };

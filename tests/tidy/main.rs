@@ -32,7 +32,15 @@ const PURE: &[&str] = &[
 const NEVER: &[(&str, &[&str])] = &[
     ("src/analysis", PURE),
     ("src/report", PURE),
-    ("src/archive", &["crate::strategy"]),
+    (
+        "src/archive",
+        &["crate::strategy", "crate::verification", "crate::publication"],
+    ),
+    (
+        "src/verification",
+        &["crate::run", "crate::report", "crate::publication"],
+    ),
+    ("src/publication", &["crate::run", "crate::command"]),
     ("src/strategy", &["std::fs"]),
 ];
 

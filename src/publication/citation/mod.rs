@@ -88,7 +88,7 @@ impl Citation {
     /// Reads a citation.
     ///
     /// # Errors
-    /// Every fault that [`check`] finds, unless they are warnings only.
+    /// Every fault that [`check()`] finds, unless they are warnings only.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let faults: Vec<Fault> = check(text)
             .into_iter()

@@ -1,0 +1,90 @@
+//! Parts of a run's report that stand alone in a document: its claims, or its strategies in the order of their price.
+
+use super::Dialect;
+use super::claims;
+use super::format::{factor, interval, milliseconds};
+use super::grid::Grid;
+use super::run::{measured, tables, title};
+use crate::analysis::{Analysis, CellSummary, Difference};
+
+/// How much of a run is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// What was claimed, and what came of it.
+    Claims,
+    /// The comparisons, the cheapest first.
+    Ranking,
+}
+
+/// What is known of a strategy, by its name, beyond a run's archive: what it gives up.
+pub type GivesUp<'a> = &'a dyn Fn(&str) -> String;
+
+/// A part of a run's report, ending in a line break.
+pub fn part(analysis: &Analysis, part: Part, dialect: Dialect, gives_up: GivesUp<'_>) -> String {
+    let mut blocks = vec![[title(analysis, dialect), measured(analysis)].join(line_break(dialect))];
+    match part {
+        Part::Whole => return tables(analysis, dialect),
+        Part::Claims => {
+            blocks.push(claims::standing(analysis));
+            let nothing = || "The manifest claims nothing.".to_owned();
+            blocks.push(claims::grid(analysis).map_or_else(nothing, |grid| grid.render(dialect)));
+        }
+        Part::Ranking => {
+            blocks.push(claims::standing(analysis));
+            blocks.push(ranking(analysis, gives_up).render(dialect));
+            blocks.push(
+                "Times in ms. Penalty: median of the paired difference to the baseline, with Student's t on the forks' \
+                 medians. Trips: round trips of the subject beyond the baseline's, by its construction."
+                    .to_owned(),
+            );
+        }
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+fn line_break(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Terminal => "\n",
+        Dialect::Markdown => "  \n",
+    }
+}
+
+fn ranking(analysis: &Analysis, gives_up: GivesUp<'_>) -> Grid {
+    let headings = [
+        "strategy",
+        "plans",
+        "gives up",
+        "penalty",
+        "95 % interval",
+        "ratio",
+        "trips",
+    ];
+    let mut grid = Grid::new(&headings, 3);
+    let mut cells: Vec<(&CellSummary, &Difference)> = analysis
+        .cells
+        .iter()
+        .filter(|cell| !cell.cell.is_control)
+        .filter_map(|cell| Some((cell, cell.difference.as_ref()?)))
+        .collect();
+    cells.sort_by_key(|(_, difference)| difference.median);
+    for (cell, difference) in cells {
+        let row = &cell.cell;
+        let shape = row.schema_shape.as_ref().map(|shape| format!(", {shape}"));
+        let none = || "–".to_owned();
+        grid.row(vec![
+            format!("{}{}", row.subject, shape.unwrap_or_default()),
+            row.plans.to_string(),
+            gives_up(&row.subject),
+            milliseconds(difference.median as f64),
+            difference
+                .headline()
+                .map_or_else(none, |over| interval(over.low, over.high)),
+            difference.ratio.map_or_else(none, factor),
+            row.round_trips.map_or_else(none, |trips| trips.to_string()),
+        ]);
+    }
+    grid
+}
