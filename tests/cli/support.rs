@@ -90,6 +90,13 @@ impl Said {
         self
     }
 
+    /// Checks that the exit code is one of these.
+    #[track_caller]
+    pub fn exits_with_one_of(self, codes: &[i32]) -> Self {
+        assert!(self.code.is_some_and(|code| codes.contains(&code)), "{self:#?}");
+        self
+    }
+
     /// Checks that a signal ended it.
     #[track_caller]
     pub fn dies_of(self, signal: Signal) -> Self {

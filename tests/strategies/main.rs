@@ -1,6 +1,7 @@
 //! Every strategy against the rollback, on real engines: the same answer to the last bit, nothing left behind, and the
 //! round trips that its facts name, counted on the wire.
 
+mod faults;
 mod hostile_postgres;
 mod hostile_sqlite;
 #[path = "../support/relay.rs"]

@@ -52,10 +52,7 @@ pub(super) fn run_fed(
 ) -> Result<Finished, ProvisionError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| ProvisionError::io(format!("run {name}"), &error);
-    let (mut stdout, mut stderr) = (
-        tempfile::tempfile().map_err(failed)?,
-        tempfile::tempfile().map_err(failed)?,
-    );
+    let (mut stdout, mut stderr) = (unnamed_file().map_err(failed)?, unnamed_file().map_err(failed)?);
     command.stdin(input);
     command
         .stdout(stdout.try_clone().map_err(failed)?)
@@ -79,6 +76,18 @@ pub(super) fn run_fed(
             Err(error)
         }
     }
+}
+
+/// In memory, so that a program can also say that the disk is full.
+#[cfg(target_os = "linux")]
+fn unnamed_file() -> std::io::Result<File> {
+    use nix::sys::memfd::{MFdFlags, memfd_create};
+    Ok(memfd_create("preview-cost-output", MFdFlags::MFD_CLOEXEC)?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file() -> std::io::Result<File> {
+    tempfile::tempfile()
 }
 
 /// Waits for a child: its status, or `None` at the deadline, or the leash's error.
