@@ -392,17 +392,20 @@ pub struct GenerateArgs {
 #[derive(Debug, Subcommand)]
 pub enum Generated {
     /// Print the completions of a shell.
+    #[command(after_help = "Example:\n  preview-cost generate completions bash > /etc/bash_completion.d/preview-cost")]
     Completions {
         /// The shell.
         shell: Shell,
     },
     /// Write a manual page for each subcommand.
+    #[command(after_help = "Example:\n  preview-cost generate man --out /usr/local/share/man/man1")]
     Man {
         /// Where; it is made where it is not there.
         #[arg(long, value_name = "DIR", default_value = ".")]
         out: PathBuf,
     },
     /// Print the JSON Schema of `analyze --format json`.
+    #[command(after_help = "Example:\n  preview-cost generate schema > analysis.schema.json")]
     Schema,
 }
 

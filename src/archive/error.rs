@@ -71,6 +71,12 @@ pub enum TakeUpError {
         /// The run's directory.
         run: PathBuf,
     },
+    /// It broke off before anything was announced, and what it made elsewhere may be left.
+    #[error("{run} may have left something elsewhere; remove that first, with: preview-cost clean --yes")]
+    NotCleaned {
+        /// The run's directory.
+        run: PathBuf,
+    },
     /// A sealed run can't be gone on with.
     #[error("{run} is sealed, and sealed is final: nothing is added to it; start a new run")]
     Sealed {

@@ -127,6 +127,9 @@ fn sealed_before(directory: &Path) -> Result<Recovery, TakeUpError> {
     Ok(Recovery::SealedBefore(archive.completeness))
 }
 
+/// What a run notes of what it makes elsewhere; it is gone once that is removed.
+const CREATIONS: &str = "creations.jsonl";
+
 /// Removes a run's directory when it holds nothing but what is written before the first fork.
 fn withdraw(directory: &Path) -> Result<Recovery, TakeUpError> {
     take_up::remove_torn(directory)?;
@@ -135,6 +138,11 @@ fn withdraw(directory: &Path) -> Result<Recovery, TakeUpError> {
         let is_evidence = name.starts_with("manifest.toml.");
         is_table || is_evidence || [MANIFEST_TEXT, chain::CHAIN, PARTS].contains(&name)
     };
+    if directory.join(CREATIONS).exists() {
+        return Err(TakeUpError::NotCleaned {
+            run: directory.to_owned(),
+        });
+    }
     let mut found = take_up::entries(directory)?;
     found.retain(|path| !path.file_name().and_then(|name| name.to_str()).is_some_and(known));
     found.extend(take_up::entries(&directory.join(PARTS))?);

@@ -79,6 +79,19 @@ impl RunWriter {
         &self.lost
     }
 
+    /// Whether the ledger has the line by which the run started.
+    ///
+    /// # Errors
+    /// What can't be read.
+    pub fn is_in_ledger(&self, archive: &Archive) -> Result<bool, ReadError> {
+        let Some(ChainEntry::Registration { started, .. }) = archive.chain().and_then(|chain| chain.entries.first())
+        else {
+            return Ok(false);
+        };
+        let history = self.ledger.read()?;
+        Ok(history.entries.iter().any(|entry| entry.sha256 == *started))
+    }
+
     /// Goes on with a run that was taken up: its facts now, a line in the chain and one in the ledger.
     ///
     /// # Errors

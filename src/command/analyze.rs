@@ -7,6 +7,7 @@ use std::{fs, io};
 use terminal_size::terminal_size_of;
 
 use super::load::{evidence_of, figures_of, with_sources};
+use super::packed::places;
 use super::{CommandError, print};
 use crate::analysis::{self, Analysis};
 use crate::cli::{AnalyzeArgs, Format};
@@ -82,7 +83,18 @@ fn shapes(run: &Path, analysis: &Analysis) -> Result<String, CommandError> {
 }
 
 fn all(runs: &[PathBuf], resample: bool) -> Result<Vec<Analysis>, CommandError> {
-    runs.iter().map(|run| figures_of(run, resample)).collect()
+    let mut analyses = Vec::new();
+    for run in runs {
+        let places = places(run).map_err(|source| CommandError::File {
+            action: "read",
+            path: run.clone(),
+            source,
+        })?;
+        for place in places {
+            analyses.push(figures_of(place.path(), resample)?);
+        }
+    }
+    Ok(analyses)
 }
 
 fn tell(analyses: &[Analysis], part: Part, format: Format) -> String {

@@ -198,6 +198,7 @@ impl CommandError {
             Self::File { action: "write", .. } | Self::Exists { .. } | Self::NotEmpty { .. } | Self::Foreign { .. } => {
                 Exit::Write
             }
+            Self::Output(error) if error.kind() == std::io::ErrorKind::StorageFull => Exit::Write,
             Self::File { .. } | Self::Report(_) | Self::Executable(_) | Self::Signals(_) | Self::Output(_) => {
                 Exit::Other
             }
@@ -250,6 +251,7 @@ fn of_clean(error: &CleanError) -> Exit {
 fn of_take_up(error: &TakeUpError) -> Exit {
     match error {
         TakeUpError::Running { .. }
+        | TakeUpError::NotCleaned { .. }
         | TakeUpError::Sealed { .. }
         | TakeUpError::Sealing { .. }
         | TakeUpError::NothingAnnounced { .. }

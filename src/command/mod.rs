@@ -9,6 +9,7 @@ mod error;
 pub mod generate;
 pub mod load;
 pub mod pack;
+mod packed;
 pub mod plan;
 mod progress;
 pub mod recompute;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::load::with_sources;
+use super::report::is_within;
 use super::{CommandError, print};
 use crate::cli::RecomputeArgs;
 use crate::exit::Exit;
@@ -17,6 +18,14 @@ pub fn execute(args: &RecomputeArgs) -> Result<Exit, CommandError> {
     let (analysis, sources) = with_sources(&args.run, false)?;
     if sources.is_empty() {
         return Err(CommandError::NothingToRecompute { run: args.run.clone() });
+    }
+    let is_within = is_within(&args.out.join("recompute.sql"), &args.run).map_err(|source| CommandError::File {
+        action: "read",
+        path: args.run.clone(),
+        source,
+    })?;
+    if is_within {
+        return Err(CommandError::WithinRun { path: args.out.clone() });
     }
     let fault = |path: &Path| {
         let path = path.to_owned();

@@ -1,25 +1,20 @@
 //! `verify`: runs held against themselves, the ledger, their claims and what is written about them.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::{fs, io};
 
+use super::packed::places;
 use super::{CommandError, analyze, load, print};
 use crate::cli::{VerifyArgs, VerifyFormat};
 use crate::exit::Exit;
 use crate::report::{self, Findings};
-use crate::verification::{Finding, Outcome, Verified, of_claims, verify, worst};
+use crate::verification::{Finding, Outcome, Verified, of_claims, of_pack, verify, worst};
 
 /// Prints what holds and what does not; the exit code tells the worst of it.
 ///
 /// # Errors
 /// What can't be looked at, or printed.
 pub fn execute(args: &VerifyArgs) -> Result<Exit, CommandError> {
-    let mut runs = Vec::new();
-    for directory in &args.runs {
-        runs.extend(verified(directory)?);
-    }
+    let mut runs: Vec<Findings> = args.runs.iter().flat_map(|directory| verified(directory)).collect();
     if let Some(file) = &args.against {
         runs.push(against(file));
     }
@@ -37,24 +32,34 @@ pub fn execute(args: &VerifyArgs) -> Result<Exit, CommandError> {
     })
 }
 
-/// A run's directory, or one with the files of several runs side by side.
-fn verified(directory: &Path) -> Result<Vec<Findings>, CommandError> {
-    let failed = |source| CommandError::File {
-        action: "read",
-        path: directory.to_owned(),
-        source,
+/// A run's directory, or one into which runs were packed, with what its own sums say first.
+fn verified(directory: &Path) -> Vec<Findings> {
+    let shown = directory.display().to_string();
+    let places = match places(directory) {
+        Ok(places) => places,
+        Err(error) => {
+            let finding = Finding::new(
+                "archive",
+                Outcome::Unverifiable,
+                format!("cannot read {shown}: {error}"),
+            );
+            return vec![Findings {
+                run: shown,
+                root: None,
+                findings: vec![finding],
+            }];
+        }
     };
-    let packed = packed_runs(directory).map_err(failed)?;
-    if packed.is_empty() {
-        return Ok(vec![of_run(directory, &directory.display().to_string())]);
-    }
-    packed
+    let are_packed = places.iter().any(|place| place.packed.is_some());
+    let pack = are_packed.then(|| Findings {
+        run: shown.clone(),
+        root: None,
+        findings: vec![of_pack(directory)],
+    });
+    let runs = places
         .iter()
-        .map(|run| {
-            let laid_out = laid_out(directory, run).map_err(failed)?;
-            Ok(of_run(laid_out.path(), run))
-        })
-        .collect()
+        .map(|place| of_run(place.path(), place.packed.as_deref().unwrap_or(&shown)));
+    pack.into_iter().chain(runs).collect()
 }
 
 fn of_run(directory: &Path, named: &str) -> Findings {
@@ -94,34 +99,4 @@ fn against(file: &Path) -> Findings {
         root: None,
         findings: vec![Finding::new("figures", outcome, detail)],
     }
-}
-
-/// The runs whose files lie in a directory as `pack` lays out several: `<run>.<file>`.
-fn packed_runs(directory: &Path) -> io::Result<BTreeSet<String>> {
-    let mut runs = BTreeSet::new();
-    for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        if let Some(run) = name.to_str().and_then(|name| name.strip_suffix(".SHA256SUMS")) {
-            runs.insert(run.to_owned());
-        }
-    }
-    Ok(runs)
-}
-
-/// The files of one packed run under their own names, as links in a temporary directory. Where a directory holds one run
-/// only, its files have plain names; `SHA256SUMS` is then that of the whole directory, and not the run's.
-fn laid_out(directory: &Path, run: &str) -> io::Result<tempfile::TempDir> {
-    let laid_out = tempfile::tempdir()?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let own = match name.strip_prefix(run).and_then(|rest| rest.strip_prefix('.')) {
-            Some(own) => own,
-            None if name != "SHA256SUMS" => name,
-            None => continue,
-        };
-        symlink(std::path::absolute(entry.path())?, laid_out.path().join(own))?;
-    }
-    Ok(laid_out)
 }

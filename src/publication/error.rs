@@ -11,7 +11,9 @@ use super::citation::Fault;
 #[derive(Debug, Error)]
 pub enum PublicationError {
     /// A run that was cut short, or is still running.
-    #[error("{run} is unfinished: it has no seal that a reader could check; let it finish, or measure it again")]
+    #[error(
+        "{run} is not a whole run: it broke off, and is open or sealed as incomplete; let it finish, or measure it again"
+    )]
     Unfinished {
         /// The run's directory.
         run: PathBuf,

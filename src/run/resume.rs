@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::describe;
 use super::stand::Stand;
 use super::supervisor::{Observer, RunError, Summary, Supervisor, at, discretion, facts_before_a_fork};
-use crate::archive::{Archive, FactRow, ReadError, RunWriter, Setting, TakeUpError, TakenUp, When, recover};
+use crate::archive::{Archive, FactRow, LostFork, ReadError, RunWriter, Setting, TakeUpError, TakenUp, When, recover};
 use crate::environment::{self, Discretion};
 
 /// The fact that tells one build of this program from another.
@@ -36,6 +36,15 @@ pub enum ResumeError {
         then: String,
         /// SHA-256 of this one.
         now: String,
+    },
+    /// The ledger that knows of the run's start is not beside it.
+    #[error(
+        "the LEDGER.jsonl beside {} has no line of its start, so that nobody could verify what is added now; \
+         put the run back into the results directory that it was started in", run.display()
+    )]
+    NotInLedger {
+        /// The run's directory.
+        run: PathBuf,
     },
     /// What would be measured is not what was measured.
     #[error("{} was measured with {difference}", run.display())]
@@ -65,6 +74,15 @@ impl Supervisor<'_> {
             taken => taken?,
         };
         self.require_the_same(run, &archive)?;
+        if !writer.is_in_ledger(&archive).map_err(TakeUpError::from)? {
+            return Err(ResumeError::NotInLedger { run: run.to_owned() }.into());
+        }
+        for LostFork { cell, fork } in writer.lost() {
+            observer.warn(&format!(
+                "fork {fork} of cell {cell} was measured before, and its part is gone or damaged: it is measured again, and \
+                 the chain says so"
+            ));
+        }
         let mut summary = summary_of(&archive).map_err(TakeUpError::from)?;
         let stand = self.open(&mut writer, observer, go_on)?;
         let outcome = self.forks(&stand, &mut writer, &mut summary, observer);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::finding::{Finding, Outcome};
+use super::outcome_of;
 use crate::archive::{Archive, CellRow, PairRow, PairStatus};
 use crate::workload::Workload;
 
@@ -63,7 +64,7 @@ pub(super) fn check(archive: &Archive) -> Finding {
         }
     });
     match (read, problem) {
-        (Err(error), _) => finding(Outcome::Tampered, error.to_string()),
+        (Err(error), _) => finding(outcome_of(&error), error.to_string()),
         (_, Some(problem)) => finding(Outcome::Tampered, problem),
         _ => finding(
             Outcome::Ok,

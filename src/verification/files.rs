@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::finding::{Finding, Outcome};
+use super::outcome_of;
 use crate::archive::{self, Archive, Inventory};
 
 /// Faults of the chain that are told one by one.
@@ -13,8 +14,17 @@ pub(super) fn inventory(directory: &Path) -> Option<Finding> {
     match archive::inventory(directory) {
         Ok(None) => None,
         Ok(Some(inventory)) => Some(of_inventory(inventory, directory)),
-        Err(error) => Some(Finding::new("files", Outcome::Tampered, error.to_string())),
+        Err(error) => Some(Finding::new("files", outcome_of(&error), error.to_string())),
     }
+}
+
+/// The files of a packed directory against its own sums: what lies beside the runs' files too.
+pub fn of_pack(directory: &Path) -> Finding {
+    inventory(directory).unwrap_or_else(|| {
+        let detail =
+            "there is no SHA256SUMS of the whole directory, so that only the runs' own files are held against sums";
+        Finding::new("files", Outcome::Noted, detail)
+    })
 }
 
 fn of_inventory(inventory: Inventory, directory: &Path) -> Finding {
@@ -48,7 +58,7 @@ pub(super) fn chain(archive: &Archive) -> Vec<Finding> {
         return vec![finding(Outcome::Unverifiable, detail.to_owned())];
     };
     match archive.chain_faults() {
-        Err(error) => vec![finding(Outcome::Tampered, error.to_string())],
+        Err(error) => vec![finding(outcome_of(&error), error.to_string())],
         Ok(faults) if faults.is_empty() => {
             let root = archive.root().map_or_else(
                 || "not sealed yet, so there is no root".to_owned(),

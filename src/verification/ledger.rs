@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::finding::{Finding, Outcome};
-use crate::archive::{Archive, ChainEntry, History, Ledger, LedgerState};
+use crate::archive::{Archive, ChainEntry, History, Ledger, LedgerEntry, LedgerState};
 
 /// Holds the chain against the ledger of the results directory, or of the run's own.
 pub(super) fn check(directory: &Path, archive: &Archive) -> Vec<Finding> {
@@ -24,11 +24,24 @@ pub(super) fn check(directory: &Path, archive: &Archive) -> Vec<Finding> {
             return vec![finding(Outcome::Unverifiable, detail.to_owned())];
         }
     };
+    let of_run = |entry: &&LedgerEntry| entry.run.as_deref() == Some(archive.run());
+    let is_foreign = |entry: &LedgerEntry| entry.manifest_sha256 != archive.manifest_sha256();
+    if let Some(entry) = history.entries.iter().filter(of_run).find(|entry| is_foreign(entry)) {
+        let detail = format!("line {} of LEDGER.jsonl gives this run another manifest", entry.seq + 1);
+        return vec![finding(Outcome::Tampered, detail)];
+    }
     if let Some(line) = history.broken {
         let detail = format!("line {line} of LEDGER.jsonl does not follow from the line before it");
         return vec![finding(Outcome::Tampered, detail)];
     }
-    vec![start(&history, archive, started, registered), end(&history, archive)]
+    let mut found = vec![start(&history, archive, started, registered), end(&history, archive)];
+    if let [line, ..] = history.torn.as_slice() {
+        let detail = format!(
+            "line {line} of LEDGER.jsonl can't be read: half a line, as a crash leaves it, or no line of a ledger"
+        );
+        found.push(finding(Outcome::Noted, detail));
+    }
+    found
 }
 
 /// The start, and the registration that it was under.
@@ -77,12 +90,35 @@ fn registration(history: &History, archive: &Archive, registered: &str, started:
     finding(
         Outcome::Ok,
         format!(
-            "registered on {}, before the run; start {} of {} under this registration",
+            "registered on {}, before the run; start {} of {} under this registration{}",
             line.at,
             place + 1,
-            starts.len()
+            starts.len(),
+            earlier(history, line)
         ),
     )
+}
+
+/// What a reader should know of the time before a registration: the same words may have been measured before, and other
+/// words registered under the name.
+fn earlier(history: &History, registration: &LedgerEntry) -> String {
+    let before = |entry: &&LedgerEntry| entry.seq < registration.seq;
+    let same =
+        history.entries.iter().filter(before).filter(|entry| {
+            entry.state == LedgerState::Started && entry.manifest_sha256 == registration.manifest_sha256
+        });
+    let name = registration.name.as_deref().unwrap_or_default();
+    let others = history
+        .registrations_of(name)
+        .filter(|entry| entry.sha256 != registration.sha256);
+    let (same, others) = (same.count(), others.count());
+    let started = format!("; this very manifest was started {same} times before it was registered");
+    let registered = format!("; {others} other texts are registered as {name}");
+    let told = [(same, started), (others, registered)];
+    told.into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(_, words)| words)
+        .collect()
 }
 
 /// The root that was entered when the run was sealed.

@@ -18,6 +18,7 @@ mod order;
 use std::path::Path;
 
 pub use claims::of_claims;
+pub use files::of_pack;
 pub use finding::{Finding, Outcome, worst};
 
 use crate::archive::{Archive, Completeness, ReadError};
@@ -54,6 +55,7 @@ pub fn verify(directory: &Path) -> Verified {
         }
     };
     findings.push(completeness(&archive));
+    findings.extend(name(directory, &archive));
     findings.extend(files::chain(&archive));
     findings.extend(ledger::check(directory, &archive));
     findings.extend(order::check(directory, &archive));
@@ -62,6 +64,18 @@ pub fn verify(directory: &Path) -> Verified {
         findings,
         archive: Some(archive),
     }
+}
+
+/// A run's directory may be called anything; that it is called like another run is worth a word.
+fn name(directory: &Path, archive: &Archive) -> Option<Finding> {
+    let absolute = directory.canonicalize().ok()?;
+    let called = absolute.file_name()?.to_str()?;
+    (called.len() > 8 && called.starts_with(|letter: char| letter.is_ascii_digit()) && called != archive.run()).then(
+        || {
+            let detail = format!("the directory is called {called}, and holds run {}", archive.run());
+            Finding::new("name", Outcome::Noted, detail)
+        },
+    )
 }
 
 fn completeness(archive: &Archive) -> Finding {
@@ -81,7 +95,7 @@ fn completeness(archive: &Archive) -> Finding {
     }
 }
 
-/// What an archive that can't be opened says about it.
+/// What an archive that can't be read says about it.
 fn outcome_of(error: &ReadError) -> Outcome {
     match error {
         ReadError::NotARun { .. } | ReadError::Io { .. } | ReadError::Version { .. } => Outcome::Unverifiable,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::finding::{Finding, Outcome};
+use super::outcome_of;
 use crate::archive::{Archive, Completeness, ForkRow, PairRow, Phase};
 use crate::manifest::Manifest;
 use crate::plan::{Cell, Plan, order};
@@ -90,7 +91,7 @@ fn orders(manifest: &Manifest, plan: &Plan, archive: &Archive) -> Finding {
         }
     });
     match (read, problem) {
-        (Err(error), _) => finding(Outcome::Tampered, error.to_string()),
+        (Err(error), _) => finding(outcome_of(&error), error.to_string()),
         (_, Some(problem)) => finding(Outcome::Tampered, problem),
         _ => finding(
             Outcome::Ok,
