@@ -216,8 +216,8 @@ fn runs_that_can_not_be_published_are_refused() {
     fs::remove_file(run.join("SHA256SUMS")).unwrap();
     fs::create_dir(run.join("parts")).unwrap();
     let run = run.to_str().unwrap();
-    assert!(refusal(&["pack", run, "--out", out], 5).contains("is unfinished"));
-    assert!(refusal(&["cite", run], 5).contains("is unfinished"));
+    assert!(refusal(&["pack", run, "--out", out], 5).contains("is not a whole run"));
+    assert!(refusal(&["cite", run], 5).contains("is not a whole run"));
     assert!(refusal(&["pack", "tests", "--out", out], 5).contains("manifest.parquet"));
     assert!(refusal(&["pack", FIXTURE, "--out", out, "--license", "MIT"], 2).contains("CC-BY-4.0 or CC0-1.0"));
     assert!(refusal(&["pack", FIXTURE, "--out", out, "--citation", "none.cff"], 2).contains("cff-version: 1.2.0"));

@@ -102,7 +102,7 @@ fn files_of_several_runs_side_by_side_are_taken_run_by_run() {
     }
     fs::copy(copy.ledger(), flat.path().join("LEDGER.jsonl")).unwrap();
     let told = exits(&["verify", "."], flat.path(), 0);
-    assert!(told.starts_with(&format!("{run}: ok\n")), "{told}");
+    assert!(told.contains(&format!("{run}: ok\n")), "{told}");
     fs::write(flat.path().join(format!("{run}.cells.parquet")), "no").unwrap();
     exits(&["verify", "."], flat.path(), 10);
 }
@@ -134,6 +134,43 @@ fn a_packed_run_is_verified_where_it_lies() {
     );
     let told = exits(&["verify", "packed"], directory.path(), 0);
     assert!(told.contains("start 1 of 1 under this registration"), "{told}");
-    fs::write(directory.path().join("packed/cells.parquet"), "no").unwrap();
-    exits(&["verify", "packed"], directory.path(), 10);
+    let figures = exits(&["analyze", "packed"], directory.path(), 0);
+    assert_eq!(figures, exits(&["analyze", run.to_str().unwrap()], directory.path(), 0));
+    for name in ["cells.parquet", "report.html", "README.md", "SHA256SUMS"] {
+        let path = directory.path().join("packed").join(name);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, [whole.as_slice(), b"x"].concat()).unwrap();
+        exits(&["verify", "packed"], directory.path(), 10);
+        fs::write(&path, &whole).unwrap();
+    }
+    let script = directory.path().join("packed/recompute.py");
+    fs::remove_file(script).unwrap();
+    exits(&["verify", "packed"], directory.path(), 12);
+}
+
+#[test]
+fn claims_of_a_run_that_was_not_registered_are_notes() {
+    let fails = TINY.replace("value = 1000000000", "value = -1000000000");
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("tiny.toml"), fails).unwrap();
+    exits(&["run", "tiny.toml"], directory.path(), 0);
+    exits(&["register", "tiny.toml"], directory.path(), 0);
+    exits(&["run", "tiny.toml"], directory.path(), 0);
+    let results = directory.path().join("results");
+    let mut runs: Vec<_> = fs::read_dir(&results)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    runs.retain(|path| path.is_dir());
+    runs.sort();
+    let first = exits(&["verify", runs[0].to_str().unwrap()], directory.path(), 0);
+    assert!(
+        first.contains("fails, in an exploratory run, which confirms nothing"),
+        "{first}"
+    );
+    let second = exits(&["verify", runs[1].to_str().unwrap()], directory.path(), 9);
+    assert!(
+        second.contains("this very manifest was started 1 times before it was registered"),
+        "{second}"
+    );
 }
