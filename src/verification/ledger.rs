@@ -112,8 +112,8 @@ fn earlier(history: &History, registration: &LedgerEntry) -> String {
         .registrations_of(name)
         .filter(|entry| entry.sha256 != registration.sha256);
     let (same, others) = (same.count(), others.count());
-    let started = format!("; this very manifest was started {same} times before it was registered");
-    let registered = format!("; {others} other texts are registered as {name}");
+    let started = format!("; starts of this very manifest before it was registered: {same}");
+    let registered = format!("; other texts registered as {name}: {others}");
     let told = [(same, started), (others, registered)];
     told.into_iter()
         .filter(|(count, _)| *count > 0)

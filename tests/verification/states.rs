@@ -170,7 +170,7 @@ fn claims_of_a_run_that_was_not_registered_are_notes() {
     );
     let second = exits(&["verify", runs[1].to_str().unwrap()], directory.path(), 9);
     assert!(
-        second.contains("this very manifest was started 1 times before it was registered"),
+        second.contains("starts of this very manifest before it was registered: 1"),
         "{second}"
     );
 }
