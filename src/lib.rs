@@ -18,6 +18,7 @@
 pub mod definition;
 pub mod digest;
 pub mod nearest_rank;
+pub mod step;
 pub mod units;
 
 // What is previewed, where it lives, and the ways to a preview.

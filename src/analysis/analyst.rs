@@ -160,7 +160,7 @@ fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examin
 }
 
 fn judge(cells: &mut [CellSummary], margin: f64) {
-    let mut judged: Vec<&mut CellSummary> = cells.iter_mut().filter(|cell| !cell.cell.is_control).collect();
+    let mut judged: Vec<&mut CellSummary> = cells.iter_mut().filter(|cell| cell.cell.is_comparison()).collect();
     let over_forks = |cell: &CellSummary| cell.difference.as_ref().and_then(|difference| difference.over_forks);
     let means: Vec<Option<Mean>> = judged.iter().map(|cell| over_forks(cell)).collect();
     for (cell, verdict) in judged.iter_mut().zip(verdict::verdicts(&means, margin)) {
@@ -182,7 +182,7 @@ fn noise_floor(cell: &CellSummary, cells: &[CellSummary]) -> Option<NoiseFloor> 
 /// Fits each pair of sides over the sizes, with the forks that have the same place in their cells as rounds.
 fn scale(cells: &[CellSummary], examined: &[Examined], margin: f64) -> Vec<Scaling> {
     let all = cells.iter().map(|cell| &cell.cell).zip(examined);
-    let comparisons: Vec<(&CellRow, &Examined)> = all.filter(|(cell, _)| !cell.is_control).collect();
+    let comparisons: Vec<(&CellRow, &Examined)> = all.filter(|(cell, _)| cell.is_comparison()).collect();
     let mut sides: Vec<Sides<'_>> = Vec::new();
     for (cell, _) in &comparisons {
         let pair = sides_of(cell);

@@ -151,7 +151,7 @@ fn drift(of: Findings<'_>) -> Option<String> {
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut means = 0;
     let cells = of.cells.iter().zip(of.examined);
-    for (_, examined) in cells.filter(|(summary, _)| !summary.cell.is_control) {
+    for (_, examined) in cells.filter(|(summary, _)| summary.cell.is_comparison()) {
         let medians: Vec<(f64, f64)> = (examined.forks.iter())
             .filter_map(|fork| Some((f64::from(fork.position) / last, fork.medians?[2].0 as f64)))
             .collect();
@@ -244,7 +244,7 @@ fn of_cell(examined: &Examined, summary: &CellSummary, facts: &RunFacts) -> Vec<
             ),
         );
     }
-    if summary.cell.is_control {
+    if !summary.cell.is_comparison() {
         return warnings;
     }
     let medians: Vec<i64> = examined

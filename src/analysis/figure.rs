@@ -181,10 +181,12 @@ mod tests {
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
     use super::*;
     use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
+    use crate::plan::CellKind;
     use crate::units::{CellIndex, ForkIndex, Nanos};
 
     fn evidence() -> Evidence {
-        let cell = |index: u32, plans: u32, is_control: bool| {
+        let cell = |index: u32, plans: u32, kind: CellKind| {
+            let is_control = kind == CellKind::Control;
             let forks: Vec<ForkRow> = (0..5).map(|fork| fork_row(index, fork)).collect();
             let sample = ForkSample {
                 subject: (0..400).map(|pair| 1_000_000 + pair).collect(),
@@ -196,7 +198,7 @@ mod tests {
                 cell: CellRow {
                     cell: CellIndex(index),
                     id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
-                    is_control,
+                    kind,
                     backend: "x".to_owned(),
                     plans,
                     months: 1,
@@ -205,6 +207,7 @@ mod tests {
                     baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
                     round_trips: None,
                     schema_shape: None,
+                    path_delay: None,
                 },
                 samples: vec![sample; forks.len()],
                 forks,
@@ -232,7 +235,11 @@ mod tests {
         Evidence {
             facts,
             changed: Vec::new(),
-            cells: vec![cell(0, 10, false), cell(1, 40, false), cell(2, 10, true)],
+            cells: vec![
+                cell(0, 10, CellKind::Comparison),
+                cell(1, 40, CellKind::Comparison),
+                cell(2, 10, CellKind::Control),
+            ],
         }
     }
 
@@ -269,6 +276,11 @@ mod tests {
             autovacuums: None,
             model_intact: Some(true),
             pool: None,
+            steps_recorded: None,
+            steps_off: None,
+            passages_recorded: None,
+            own_distances: [None, None],
+            delayed_acks: None,
         }
     }
 

@@ -11,8 +11,8 @@ use crate::units::Nanos;
 pub struct CellOutlook {
     /// Id of the cell.
     pub id: String,
-    /// Whether it measures the subject against itself.
-    pub is_control: bool,
+    /// What it is there for.
+    pub kind: CellKind,
     /// Forks that the run has of it; 0 where it has no such cell.
     pub forks_measured: usize,
     /// Forks whose headline interval would be at most half the margin wide either way.
@@ -52,7 +52,7 @@ pub fn outlook(plan: &Plan, forks: u32, margin: Nanos, analysis: &Analysis, meas
         let times: Option<i64> = cells.iter().map(|cell| cell.fork_time.map(|time| time.0)).sum();
         Some(Nanos(times?.saturating_mul(i64::from(forks))))
     };
-    let comparisons = cells.iter().filter(|cell| !cell.is_control);
+    let comparisons = cells.iter().filter(|cell| cell.kind == CellKind::Comparison);
     let needed: Option<Vec<u32>> = comparisons
         .map(|cell| match cell.needed {
             Needed::Forks(forks) => Some(forks),
@@ -70,7 +70,7 @@ pub fn outlook(plan: &Plan, forks: u32, margin: Nanos, analysis: &Analysis, meas
 fn find<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a CellSummary> {
     analysis.cells.iter().find(|summary| {
         let other = &summary.cell;
-        other.is_control == (cell.kind == CellKind::Control)
+        other.kind == cell.kind
             && other.plans == cell.plans
             && other.schema_shape.as_deref().unwrap_or("kv") == cell.shape.as_str()
             && other.subject == cell.subject.as_str()
@@ -92,7 +92,7 @@ fn of_cell(cell: &Cell, margin: Nanos, summary: Option<&CellSummary>, measured: 
     let mean = times.iter().sum::<i64>().checked_div(times.len() as i64);
     CellOutlook {
         id: cell.id.clone(),
-        is_control: cell.kind == CellKind::Control,
+        kind: cell.kind,
         forks_measured: summary.map_or(0, |summary| summary.forks),
         needed,
         fork_time: mean.map(Nanos),

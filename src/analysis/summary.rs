@@ -7,6 +7,7 @@ use super::interval::{Interval, Mean};
 use super::scaling::Scaling;
 use super::verdict::Verdict;
 use crate::archive::CellRow;
+use crate::plan::CellKind;
 
 /// A quantile of one side, or why it is withheld.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,7 +133,7 @@ pub struct Analysis {
 impl Analysis {
     /// The cells that answer the question.
     pub fn comparisons(&self) -> impl Iterator<Item = &CellSummary> {
-        self.cells.iter().filter(|cell| !cell.cell.is_control)
+        self.cells.iter().filter(|cell| cell.cell.is_comparison())
     }
 
     /// The cell of the primary figure.
@@ -146,9 +147,11 @@ impl Analysis {
     }
 }
 
-/// Whether a cell is the control at another's size and schema.
+/// Whether a cell is the control at another's place of the grid.
 pub(super) fn is_control_of(other: &CellRow, cell: &CellRow) -> bool {
-    other.is_control
+    other.kind == CellKind::Control
+        && other.backend == cell.backend
+        && other.path_delay == cell.path_delay
         && other.plans == cell.plans
         && other.schema_shape == cell.schema_shape
         && other.subject == cell.subject

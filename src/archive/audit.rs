@@ -8,7 +8,7 @@ use super::error::ReadError;
 use super::read::Archive;
 use super::rows::{CellRow, FactRow, ForkRow, Setting, When};
 use super::rows_digest::{self, RowsDigest};
-use super::schema::PAIRS;
+use super::schema::{FORK_TABLES, Table};
 
 /// A line of the chain that the rows do not bear out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct ChainFault {
     pub problem: String,
 }
 
-/// Digests of the rows of `pairs` by cell and fork, as the columns have them.
-type PairsDigests = BTreeMap<(i64, i64), String>;
+/// Digests of the rows that forks bring, by table, cell and fork, as the columns have them.
+type ForkDigests = BTreeMap<(&'static str, i64, i64), String>;
 
 impl Archive {
     /// Holds every row against the chain. In a run that broke off, the last part may not be in the chain yet, and a part
@@ -44,9 +44,9 @@ impl Archive {
                     .map(|problem| ChainFault { line, problem }),
             );
         }
-        let pairs = self.pairs_digests()?;
+        let digests = self.fork_digests()?;
         let named = chain.named();
-        faults.extend(self.fork_faults(chain, &named, &pairs));
+        faults.extend(self.fork_faults(chain, &named, &digests));
         faults.extend(named_badly(chain));
         faults.extend(self.unnamed_forks(chain, &named));
         faults.sort_by_key(|fault| fault.line);
@@ -89,7 +89,7 @@ impl Archive {
     }
 
     /// Forks that the chain names and whose rows are other ones, or gone.
-    fn fork_faults(&self, chain: &Chain, named: &BTreeMap<LostFork, usize>, pairs: &PairsDigests) -> Vec<ChainFault> {
+    fn fork_faults(&self, chain: &Chain, named: &BTreeMap<LostFork, usize>, digests: &ForkDigests) -> Vec<ChainFault> {
         let fault = |(of, &place): (&LostFork, &usize)| {
             let LostFork { cell, fork } = *of;
             let line = place + 1;
@@ -97,7 +97,7 @@ impl Archive {
                 let problem = format!("fork {fork} of cell {cell} was measured, and is not in forks.parquet");
                 return self.completeness.is_sealed().then_some(ChainFault { line, problem });
             };
-            let of_rows = ChainEntry::of_fork(stored, pairs_of(pairs, stored));
+            let of_rows = ChainEntry::of_fork(stored, |table| digest_of(digests, table, stored));
             let problem = format!("the rows of fork {fork} of cell {cell} are not those that it wrote");
             (of_rows != chain.entries[place]).then_some(ChainFault { line, problem })
         };
@@ -121,19 +121,24 @@ impl Archive {
         unnamed.into_iter().map(fault).collect()
     }
 
-    fn pairs_digests(&self) -> Result<PairsDigests, ReadError> {
-        let mut digests = PairsDigests::new();
-        self.for_each_part(|path, _| {
-            let mut reader = TableReader::open(&PAIRS, path)?;
-            let mut current: Option<((i64, i64), RowsDigest)> = None;
-            while let Some(frame) = reader.next_frame()? {
-                take(&frame, &mut current, &mut digests);
-            }
-            if let Some((fork, digest)) = current {
-                digests.insert(fork, digest.finish());
-            }
-            Ok::<(), ReadError>(())
-        })?;
+    fn fork_digests(&self) -> Result<ForkDigests, ReadError> {
+        let mut digests = ForkDigests::new();
+        for table in FORK_TABLES {
+            self.for_each_part(table, |path, _| {
+                let mut reader = TableReader::open(table, path)?;
+                let mut current: Option<((i64, i64), RowsDigest)> = None;
+                let mut done = |(cell, fork), digest: RowsDigest| {
+                    digests.insert((table.name, cell, fork), digest.finish());
+                };
+                while let Some(frame) = reader.next_frame()? {
+                    take(&frame, &mut current, &mut done);
+                }
+                if let Some((fork, digest)) = current {
+                    done(fork, digest);
+                }
+                Ok::<(), ReadError>(())
+            })?;
+        }
         Ok(digests)
     }
 }
@@ -168,7 +173,7 @@ fn named_badly(chain: &Chain) -> Vec<ChainFault> {
 }
 
 /// Adds a frame's rows, fork by fork, to the digest of the fork that they belong to.
-fn take(frame: &Frame, current: &mut Option<((i64, i64), RowsDigest)>, done: &mut PairsDigests) {
+fn take(frame: &Frame, current: &mut Option<((i64, i64), RowsDigest)>, done: &mut impl FnMut((i64, i64), RowsDigest)) {
     let (cells, forks) = (frame.integers("cell"), frame.integers("fork"));
     let of = |row: usize| (cells[row].unwrap_or(-1), forks[row].unwrap_or(-1));
     let mut start = 0;
@@ -180,7 +185,7 @@ fn take(frame: &Frame, current: &mut Option<((i64, i64), RowsDigest)>, done: &mu
         if current.as_ref().is_some_and(|(before, _)| *before != fork)
             && let Some((before, digest)) = current.take()
         {
-            done.insert(before, digest.finish());
+            done(before, digest);
         }
         let (_, digest) = current.get_or_insert_with(|| (fork, RowsDigest::default()));
         digest.add(frame, start..end);
@@ -188,7 +193,7 @@ fn take(frame: &Frame, current: &mut Option<((i64, i64), RowsDigest)>, done: &mu
     }
 }
 
-fn pairs_of(digests: &PairsDigests, fork: &ForkRow) -> String {
-    let found = digests.get(&(i64::from(fork.cell.0), i64::from(fork.fork.0)));
+fn digest_of(digests: &ForkDigests, table: &Table, fork: &ForkRow) -> String {
+    let found = digests.get(&(table.name, i64::from(fork.cell.0), i64::from(fork.fork.0)));
     found.cloned().unwrap_or_else(|| RowsDigest::default().finish())
 }

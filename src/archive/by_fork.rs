@@ -1,12 +1,13 @@
-//! Cuts a stream of rows into forks, and holds each fork against its row in forks.parquet.
+//! Cuts a stream of rows into forks, and holds each fork against what its row in forks.parquet says there are.
 
 use std::path::{Path, PathBuf};
 
 use super::error::ReadError;
-use super::rows::{ForkRow, PairRow};
+use super::rows::ForkRow;
+use super::schema::Table;
 use crate::units::{CellIndex, ForkIndex};
 
-/// Rows of pairs.parquet that were read at once, taken from the front.
+/// Rows of one table that were read at once, taken from the front.
 pub(super) trait Batch {
     /// What the rows of a fork become.
     type Fork: Default;
@@ -19,23 +20,23 @@ pub(super) trait Batch {
 }
 
 /// One row of the file with the fork that it belongs to.
-type Row = (CellIndex, ForkIndex, PairRow);
+type Row<T> = (CellIndex, ForkIndex, T);
 
-fn fork_of(row: &Row) -> (i64, i64) {
+fn fork_of<T>(row: &Row<T>) -> (i64, i64) {
     (i64::from(row.0.0), i64::from(row.1.0))
 }
 
-impl Batch for std::vec::IntoIter<Row> {
-    type Fork = Vec<PairRow>;
+impl<T> Batch for std::vec::IntoIter<Row<T>> {
+    type Fork = Vec<T>;
 
     fn fork(&self) -> Option<(i64, i64)> {
         self.as_slice().first().map(fork_of)
     }
 
-    fn move_to(&mut self, fork: (i64, i64), most: usize, into: &mut Vec<PairRow>) -> usize {
+    fn move_to(&mut self, fork: (i64, i64), most: usize, into: &mut Vec<T>) -> usize {
         let rows = self.as_slice().iter().take(most);
         let rows = rows.take_while(|row| fork_of(row) == fork).count();
-        into.extend(self.take(rows).map(|(_, _, pair)| pair));
+        into.extend(self.take(rows).map(|(_, _, row)| row));
         rows
     }
 }
@@ -45,6 +46,7 @@ pub(super) struct ByFork<'a, F> {
     path: PathBuf,
     /// The forks that are not yet handed over.
     forks: &'a [ForkRow],
+    table: &'static Table,
     /// What there is of the first of them.
     fork: F,
     /// How many rows that is.
@@ -54,11 +56,12 @@ pub(super) struct ByFork<'a, F> {
 }
 
 impl<'a, F: Default> ByFork<'a, F> {
-    /// For a file that holds the rows of these forks, in this order.
-    pub fn new(path: &Path, forks: &'a [ForkRow]) -> Self {
+    /// For a file of `table` that holds the rows of these forks, in this order.
+    pub fn new(path: &Path, table: &'static Table, forks: &'a [ForkRow]) -> Self {
         Self {
             path: path.to_owned(),
             forks,
+            table,
             fork: F::default(),
             collected: 0,
             row: 0,
@@ -73,17 +76,14 @@ impl<'a, F: Default> ByFork<'a, F> {
     ) -> Result<(), E> {
         while let Some((cell, fork)) = batch.fork() {
             while let Some(current) = self.forks.first()
-                && self.collected == current.pairs_recorded as usize
+                && self.collected == self.rows_of(current)
             {
                 self.hand_over(current, take)?;
             }
             let moved = self.forks.first().map_or(0, |current| {
                 let expected = (i64::from(current.cell.0), i64::from(current.fork.0));
-                batch.move_to(
-                    expected,
-                    current.pairs_recorded as usize - self.collected,
-                    &mut self.fork,
-                )
+                let most = self.rows_of(current) - self.collected;
+                batch.move_to(expected, most, &mut self.fork)
             });
             if moved == 0 {
                 let problem = format!("a row of fork {fork} of cell {cell}, which forks.parquet does not expect here");
@@ -98,16 +98,21 @@ impl<'a, F: Default> ByFork<'a, F> {
     /// Hands over what is left; every fork must have all of its rows now.
     pub fn finish<E: From<ReadError>>(mut self, take: &mut impl FnMut(&ForkRow, F) -> Result<(), E>) -> Result<(), E> {
         while let Some(current) = self.forks.first() {
-            if self.collected != current.pairs_recorded as usize {
+            let expected = self.rows_of(current);
+            if self.collected != expected {
                 let problem = format!(
-                    "fork {} of cell {} has {} rows where forks.parquet says {}",
-                    current.fork, current.cell, self.collected, current.pairs_recorded
+                    "fork {} of cell {} has {} rows where forks.parquet says {expected}",
+                    current.fork, current.cell, self.collected
                 );
                 return Err(self.fault(problem).into());
             }
             self.hand_over(current, take)?;
         }
         Ok(())
+    }
+
+    fn rows_of(&self, fork: &ForkRow) -> usize {
+        fork.rows_in(self.table).unwrap_or_default() as usize
     }
 
     fn hand_over<E>(

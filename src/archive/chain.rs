@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{ReadError, WriteError};
 use super::rows::{ForkRow, When};
 use super::rows_digest;
+use super::schema::{PAIRS, STEPS, Table, WIRE};
 use super::sums::FileSums;
 use crate::digest;
 use crate::units::{CellIndex, ForkIndex};
@@ -75,6 +76,12 @@ pub enum ChainEntry {
         row: String,
         /// Its rows of `pairs`.
         pairs: String,
+        /// Its rows of `steps`; none before schema 1.2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        steps: Option<String>,
+        /// Its rows of `wire`; none where no proxy stood in the path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wire: Option<String>,
     },
     /// The run had broken off, and another process goes on with it.
     Resumed {
@@ -120,14 +127,17 @@ pub struct LostFork {
 }
 
 impl ChainEntry {
-    /// The entry of a fork, from its row and the digest of its pairs.
-    pub(super) fn of_fork(fork: &ForkRow, pairs: String) -> Self {
+    /// The entry of a fork, from its row and the digests of its rows in the tables that forks bring.
+    pub(super) fn of_fork(fork: &ForkRow, digest_in: impl Fn(&Table) -> String) -> Self {
+        let in_table = |table| fork.rows_in(table).map(|_| digest_in(table));
         Self::Fork {
             cell: fork.cell,
             fork: fork.fork,
             position: fork.position,
             row: rows_digest::of_frame(&ForkRow::frame(std::slice::from_ref(fork))),
-            pairs,
+            pairs: digest_in(&PAIRS),
+            steps: in_table(&STEPS),
+            wire: in_table(&WIRE),
         }
     }
 }

@@ -2,11 +2,14 @@
 
 use super::codec::{Frame, Value};
 use super::rows::{
-    CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, Setting, SideRow, When,
+    CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairSide, PairStatus, Phase, PoolWork, Setting, SideRow, StepRow,
+    When, WirePlace, WireRow, WireWay,
 };
 use super::rows_digest;
-use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS};
+use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, STEPS, WIRE};
 use crate::environment::{Fact, FactStatus};
+use crate::plan::CellKind;
+use crate::step::Step;
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
 /// What is wrong with a row: its place in the frame, and the words for it.
@@ -177,7 +180,7 @@ impl CellRow {
             frame.push([
                 int(cell.cell.0),
                 text(&cell.id),
-                text(if cell.is_control { "control" } else { "comparison" }),
+                text(cell.kind.as_str()),
                 text(&cell.backend),
                 int(cell.plans),
                 int(cell.months),
@@ -186,23 +189,19 @@ impl CellRow {
                 text(&cell.baseline),
                 Value::Integer(cell.round_trips),
                 Value::Text(cell.schema_shape.clone()),
+                nanos(cell.path_delay),
             ]);
         }
         frame
     }
 
     pub(super) fn rows(frame: &Frame) -> Result<Vec<Self>, RowFault> {
-        let kind = |word: &str| match word {
-            "control" => Some(true),
-            "comparison" => Some(false),
-            _ => None,
-        };
         rows(frame)
             .map(|row| {
                 Ok(Self {
                     cell: CellIndex(row.integer("cell")?),
                     id: row.text("id")?.to_owned(),
-                    is_control: row.word("kind", kind)?,
+                    kind: row.word("kind", CellKind::from_word)?,
                     backend: row.text("backend")?.to_owned(),
                     plans: row.integer("plans")?,
                     months: row.integer("months")?,
@@ -211,6 +210,7 @@ impl CellRow {
                     baseline: row.text("baseline")?.to_owned(),
                     round_trips: row.maybe_integer("round_trips"),
                     schema_shape: row.maybe_text("schema_shape").map(str::to_owned),
+                    path_delay: row.nanos("path_delay_ns"),
                 })
             })
             .collect()
@@ -254,6 +254,12 @@ impl ForkRow {
                 nanos(fork.pool.map(|pool| pool.background)),
                 Value::Integer(fork.pool.map(|pool| i64::from(pool.waits))),
                 nanos(fork.pool.map(|pool| pool.wait)),
+                Value::Integer(fork.steps_recorded.map(i64::from)),
+                Value::Text(fork.steps_off.clone()),
+                Value::Integer(fork.passages_recorded.map(i64::from)),
+                nanos(fork.own_distances[0]),
+                nanos(fork.own_distances[1]),
+                Value::Integer(fork.delayed_acks),
             ]);
         }
         frame
@@ -297,6 +303,11 @@ impl ForkRow {
             autovacuums: row.maybe_integer("autovacuums"),
             model_intact: row.frame.booleans("model_intact")[row.row],
             pool: PoolWork::of(row)?,
+            steps_recorded: row.maybe("steps_recorded")?,
+            steps_off: row.maybe_text("steps_off").map(str::to_owned),
+            passages_recorded: row.maybe("passages_recorded")?,
+            own_distances: ["subject_distance_ns", "baseline_distance_ns"].map(|name| row.nanos(name)),
+            delayed_acks: row.maybe_integer("delayed_acks"),
         })
     }
 }
@@ -340,8 +351,8 @@ impl PairRow {
     }
 
     /// The pairs of a frame, each with its cell and fork.
-    pub(super) fn rows(frame: &Frame) -> impl Iterator<Item = Result<(CellIndex, ForkIndex, Self), RowFault>> {
-        rows(frame).map(|row| {
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+        let of = |row: Row<'_>| {
             let side = |start: &str, time: &str, answer: &str| SideRow {
                 start: row.nanos(start),
                 time: row.nanos(time),
@@ -367,6 +378,121 @@ impl PairRow {
                 }
             }
             Ok((CellIndex(row.integer("cell")?), ForkIndex(row.integer("fork")?), pair))
-        })
+        };
+        rows(frame).map(of).collect()
+    }
+}
+
+impl StepRow {
+    pub(super) fn frame(cell: CellIndex, fork: ForkIndex, steps: &[Self]) -> Frame {
+        let mut frame = Frame::empty(&STEPS);
+        for row in steps {
+            frame.push([
+                int(cell.0),
+                int(fork.0),
+                int(row.previewer),
+                int(row.pair.0),
+                text(row.phase.as_str()),
+                text(row.side.as_str()),
+                int(row.place),
+                text(row.step.as_str()),
+                nanos(Some(row.time)),
+            ]);
+        }
+        frame
+    }
+
+    /// The steps of a frame, each with its cell and fork.
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+        let of = |row: Row<'_>| {
+            let time: i64 = row.integer("step_ns")?;
+            if time < 0 {
+                return Err(row.fault(negative("step_ns", time)));
+            }
+            let step = Self {
+                previewer: row.integer("previewer")?,
+                pair: PairIndex(row.integer("pair")?),
+                phase: row.word("phase", Phase::from_word)?,
+                side: row.word("side", PairSide::from_word)?,
+                place: row.integer("place")?,
+                step: row.word("step", Step::from_word)?,
+                time: Nanos(time),
+            };
+            Ok((CellIndex(row.integer("cell")?), ForkIndex(row.integer("fork")?), step))
+        };
+        rows(frame).map(of).collect()
+    }
+}
+
+impl WireRow {
+    pub(super) fn frame(cell: CellIndex, fork: ForkIndex, passages: &[Self]) -> Frame {
+        let mut frame = Frame::empty(&WIRE);
+        for row in passages {
+            let place = row.place;
+            let word = |word: Option<&str>| Value::Text(word.map(str::to_owned));
+            frame.push([
+                int(cell.0),
+                int(fork.0),
+                int(row.connection),
+                text(row.way.as_str()),
+                nanos(Some(row.received)),
+                nanos(Some(row.declared)),
+                nanos(Some(row.held)),
+                int(row.bytes),
+                text(&row.messages),
+                int(row.round_trips),
+                Value::Text(row.apart.clone()),
+                Value::Integer(place.map(|place| i64::from(place.previewer))),
+                Value::Integer(place.map(|place| i64::from(place.pair.0))),
+                word(place.map(|place| place.phase.as_str())),
+                word(place.map(|place| place.side.as_str())),
+                word(place.and_then(|place| place.step).map(Step::as_str)),
+            ]);
+        }
+        frame
+    }
+
+    /// The passages of a frame, each with its cell and fork.
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+        let of = |row: Row<'_>| {
+            let held: i64 = row.integer("held_ns")?;
+            if held < 0 {
+                return Err(row.fault(negative("held_ns", held)));
+            }
+            let passage = Self {
+                connection: row.integer("connection")?,
+                way: row.word("way", WireWay::from_word)?,
+                received: Nanos(row.integer("received_ns")?),
+                declared: Nanos(row.integer("declared_ns")?),
+                held: Nanos(held),
+                bytes: row.integer("bytes")?,
+                messages: row.text("messages")?.to_owned(),
+                round_trips: row.integer("round_trips")?,
+                apart: row.maybe_text("apart").map(str::to_owned),
+                place: WirePlace::of(&row)?,
+            };
+            Ok((
+                CellIndex(row.integer("cell")?),
+                ForkIndex(row.integer("fork")?),
+                passage,
+            ))
+        };
+        rows(frame).map(of).collect()
+    }
+}
+
+impl WirePlace {
+    fn of(row: &Row<'_>) -> Result<Option<Self>, RowFault> {
+        let Some(pair) = row.maybe("pair")? else {
+            return Ok(None);
+        };
+        let step = row.maybe_text("step").map(|_| row.word("step", Step::from_word));
+        Ok(Some(Self {
+            previewer: row.integer("previewer")?,
+            pair: PairIndex(pair),
+            phase: row.word("phase", Phase::from_word)?,
+            side: row.word("side", PairSide::from_word)?,
+            step: step.transpose()?,
+        }))
     }
 }

@@ -50,7 +50,8 @@ pub use read::{Archive, Completeness};
 pub use recover::{Recovered, Recovery, recover};
 pub use registered::{ClaimFault, Registered, Standing, claims_of, claims_rows, registration_rows};
 pub use rows::{
-    CellRow, FactRow, ForkPairs, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, Setting, SideRow, When,
+    CellRow, FactRow, ForkPairs, ForkPart, ForkRow, ForkStatus, ForkSteps, ForkWire, PairRow, PairSide, PairStatus,
+    Phase, PoolWork, Setting, SideRow, StepRow, When, WirePlace, WireRow, WireWay,
 };
 pub use schema::{Column, Kind, SCHEMA_MAJOR, SCHEMA_VERSION, TABLES, Table};
 pub use sums::{FileSums, Inventory, inventory};

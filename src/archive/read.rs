@@ -9,12 +9,13 @@ use super::chain::{CHAIN, Chain, ChainEntry, SealState};
 use super::codec::{FileIdentity, Frame, TableReader};
 use super::convert::RowFault;
 use super::error::ReadError;
-use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, PairRow, Setting};
+use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkSteps, ForkWire, PairRow, Setting, StepRow, WireRow};
 use super::rows_digest;
-use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, Table};
+use super::schema::{CELLS, ENVIRONMENT, FORK_TABLES, FORKS, MANIFEST, PAIRS, STEPS, Table, WIRE};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::times::{self, ForkTimes};
-use super::write::{announced_names, part_names, sealed_names};
+use super::write::{announced_names, kind_in_part, part_name, sealed_names};
+use crate::units::{CellIndex, ForkIndex};
 
 /// The minor schema version from which on a run has a chain.
 const CHAINED_SINCE: u32 = 1;
@@ -42,6 +43,8 @@ impl Completeness {
 pub struct Archive {
     directory: PathBuf,
     identity: FileIdentity,
+    /// Minor version of the schema that the run began under.
+    pub(super) minor: u32,
     chain: Option<Chain>,
     /// Whether it came to its end.
     pub completeness: Completeness,
@@ -68,8 +71,8 @@ impl Archive {
                 missing: MANIFEST.file_name(),
             });
         }
-        let (is_sealed, sums) = check_sums(directory)?;
         let reader = TableReader::open(&MANIFEST, &manifest)?;
+        let (is_sealed, sums) = check_sums(directory, reader.minor)?;
         let chain = chain(directory, reader.minor, is_sealed, &sums)?;
         let seal = chain.as_ref().and_then(Chain::seal);
         let completeness = match seal {
@@ -80,6 +83,7 @@ impl Archive {
         let mut archive = Self {
             directory: directory.to_owned(),
             identity: reader.identity.clone(),
+            minor: reader.minor,
             chain,
             completeness,
             settings: at(&manifest, Setting::rows(&reader.all()?))?,
@@ -135,8 +139,8 @@ impl Archive {
             Completeness::Sealed | Completeness::Incomplete => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
             Completeness::Unfinished => {
                 let part = |fork: &ForkRow| {
-                    let [pairs, row, _] = part_names(fork.position);
-                    (format!("parts/{pairs}"), format!("parts/{row}"))
+                    let part = |table: &Table| format!("parts/{}", part_name(fork.position, table));
+                    (part(&PAIRS), part(&FORKS))
                 };
                 self.forks.iter().map(part).unzip()
             }
@@ -149,21 +153,61 @@ impl Archive {
     /// # Errors
     /// What is damaged, and when the rows are not the ones that the forks' rows speak of.
     pub fn for_each_fork(&self, mut take: impl FnMut(ForkPairs)) -> Result<(), ReadError> {
-        self.for_each_part(|path, forks| {
-            let mut grouped = ByFork::new(path, forks);
-            let mut take = |fork: &ForkRow, pairs| {
-                take(ForkPairs {
-                    cell: fork.cell,
-                    fork: fork.fork,
-                    pairs,
-                });
+        self.for_each_fork_rows(&PAIRS, PairRow::rows, |fork, pairs| {
+            take(ForkPairs {
+                cell: fork.cell,
+                fork: fork.fork,
+                pairs,
+            });
+        })
+    }
+
+    /// Hands over the steps of every fork, in the order of [`Self::forks`]; none of a run that is older than they are
+    /// (schema 1.1).
+    ///
+    /// # Errors
+    /// As [`Self::for_each_fork`].
+    pub fn for_each_fork_steps(&self, mut take: impl FnMut(ForkSteps)) -> Result<(), ReadError> {
+        self.for_each_fork_rows(&STEPS, StepRow::rows, |fork, steps| {
+            take(ForkSteps {
+                cell: fork.cell,
+                fork: fork.fork,
+                steps,
+            });
+        })
+    }
+
+    /// Hands over what passed the proxy, fork by fork, in the order of [`Self::forks`]; nothing of a run that is older
+    /// than that (schema 1.1).
+    ///
+    /// # Errors
+    /// As [`Self::for_each_fork`].
+    pub fn for_each_fork_wire(&self, mut take: impl FnMut(ForkWire)) -> Result<(), ReadError> {
+        self.for_each_fork_rows(&WIRE, WireRow::rows, |fork, passages| {
+            take(ForkWire {
+                cell: fork.cell,
+                fork: fork.fork,
+                passages,
+            });
+        })
+    }
+
+    fn for_each_fork_rows<T>(
+        &self,
+        table: &'static Table,
+        rows: fn(&Frame) -> Result<Vec<(CellIndex, ForkIndex, T)>, RowFault>,
+        mut take: impl FnMut(&ForkRow, Vec<T>),
+    ) -> Result<(), ReadError> {
+        self.for_each_part(table, |path, forks| {
+            let mut grouped = ByFork::new(path, table, forks);
+            let mut take = |fork: &ForkRow, rows| {
+                take(fork, rows);
                 Ok(())
             };
-            let mut reader = self.reader(&PAIRS, path)?;
+            let mut reader = self.reader(table, path)?;
             let mut row = 0;
             while let Some(frame) = reader.next_frame()? {
-                let rows = PairRow::rows(&frame).collect::<Result<Vec<_>, _>>();
-                let rows = at(path, rows.map_err(|(place, problem)| (row + place, problem)))?;
+                let rows = at(path, rows(&frame).map_err(|(place, problem)| (row + place, problem)))?;
                 row += rows.len();
                 grouped.add(rows.into_iter(), &mut take)?;
             }
@@ -181,8 +225,8 @@ impl Archive {
         threads: usize,
         mut take: impl FnMut(ForkTimes) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_part(|path, forks| {
-            let mut grouped = ByFork::new(path, forks);
+        self.for_each_part(&PAIRS, |path, forks| {
+            let mut grouped = ByFork::new(path, &PAIRS, forks);
             let mut take = |fork: &ForkRow, times: ForkTimes| {
                 take(ForkTimes {
                     cell: fork.cell,
@@ -196,24 +240,41 @@ impl Archive {
         })
     }
 
-    /// Hands over each file with pairs, and the forks whose rows it holds.
-    pub(super) fn for_each_part<E>(&self, mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>) -> Result<(), E> {
+    /// Hands over each file with rows of one of the tables that forks bring, and the forks whose rows it holds.
+    pub(super) fn for_each_part<E>(
+        &self,
+        table: &Table,
+        mut read: impl FnMut(&Path, &[ForkRow]) -> Result<(), E>,
+    ) -> Result<(), E> {
         match self.completeness {
+            _ if table.since > self.minor => Ok(()),
             Completeness::Sealed | Completeness::Incomplete => {
-                read(&self.directory.join(PAIRS.file_name()), &self.forks)
+                read(&self.directory.join(table.file_name()), &self.forks)
             }
-            Completeness::Unfinished => self.forks.iter().try_for_each(|fork| {
-                let path = self.directory.join("parts").join(&part_names(fork.position)[0]);
-                read(&path, std::slice::from_ref(fork))
-            }),
+            Completeness::Unfinished => {
+                let with_part = self.forks.iter().filter(|fork| fork.rows_in(table).is_some());
+                let mut read = |fork| read(&self.part_path(fork, table), std::slice::from_ref(fork));
+                with_part.into_iter().try_for_each(&mut read)
+            }
         }
+    }
+
+    fn part_path(&self, fork: &ForkRow, table: &Table) -> PathBuf {
+        self.directory.join("parts").join(part_name(fork.position, table))
     }
 
     /// The chain's entry of a fork of an unfinished run.
     pub(super) fn entry_of(&self, fork: &ForkRow) -> Result<ChainEntry, ReadError> {
-        let path = self.directory.join("parts").join(&part_names(fork.position)[0]);
-        let pairs = self.reader(&PAIRS, &path)?.all()?;
-        Ok(ChainEntry::of_fork(fork, rows_digest::of_frame(&pairs)))
+        let mut digests = Vec::new();
+        for table in FORK_TABLES.into_iter().filter(|table| fork.rows_in(table).is_some()) {
+            let rows = self.reader(table, &self.part_path(fork, table))?.all()?;
+            digests.push((table.name, rows_digest::of_frame(&rows)));
+        }
+        let digest_in = |table: &Table| {
+            let found = digests.iter().find(|(name, _)| *name == table.name);
+            found.map(|(_, digest)| digest.clone()).unwrap_or_default()
+        };
+        Ok(ChainEntry::of_fork(fork, digest_in))
     }
 
     fn reader(&self, table: &'static Table, path: &Path) -> Result<TableReader, ReadError> {
@@ -249,10 +310,19 @@ impl Archive {
         for entry in fs::read_dir(&parts).map_err(io)? {
             let path = entry.map_err(io)?.path();
             if path.extension().is_some_and(|extension| extension == "sums") {
-                check_part(&path)?;
-                let row = path.with_extension("fork.parquet");
+                let named = check_part(&path)?;
+                let row = path.with_extension(kind_in_part(&FORKS));
                 let frame = self.reader(&FORKS, &row)?.all()?;
-                forks.extend(at(&row, ForkRow::rows(&frame))?);
+                let rows = at(&row, ForkRow::rows(&frame))?;
+                let parts = FORK_TABLES
+                    .into_iter()
+                    .filter(|table| rows.iter().any(|fork| fork.rows_in(table).is_some()));
+                sums::name_all(
+                    &named,
+                    &parts.map(|table| name_in_part(&path, table)).collect::<Vec<_>>(),
+                    &path,
+                )?;
+                forks.extend(rows);
             }
         }
         forks.sort_by_key(|fork| (fork.cell, fork.fork));
@@ -303,19 +373,25 @@ impl Archive {
     }
 }
 
-/// Holds that the sums of a part name both its files, and that these are what they were.
-pub(super) fn check_part(sums: &Path) -> Result<(), ReadError> {
-    let both = ["pairs.parquet", "fork.parquet"].map(|kind| sums.with_extension(kind));
-    let both = both.map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-    sums::name_all(&sums::check(sums)?, &both, sums)
+/// Holds that the files of a part are what they were, and that its sums name the fork's row and its pairs.
+pub(super) fn check_part(sums: &Path) -> Result<FileSums, ReadError> {
+    let checked = sums::check(sums)?;
+    sums::name_all(&checked, &[&PAIRS, &FORKS].map(|table| name_in_part(sums, table)), sums)?;
+    Ok(checked)
+}
+
+/// The name of a table's file beside the sums of its part.
+fn name_in_part(sums: &Path, table: &Table) -> String {
+    let path = sums.with_extension(kind_in_part(table));
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Of a sealed run, every byte; of another, what was there before its first fork. The parts have sums of their own. Tells
 /// whether it is sealed.
-fn check_sums(directory: &Path) -> Result<(bool, FileSums), ReadError> {
+fn check_sums(directory: &Path, minor: u32) -> Result<(bool, FileSums), ReadError> {
     let (sealed, announced) = (directory.join(SUMS), directory.join(ANNOUNCED));
     let (sums, names, is_sealed) = if sealed.is_file() {
-        (sealed, sealed_names(), true)
+        (sealed, sealed_names(minor), true)
     } else if announced.is_file() {
         (announced, announced_names(), false)
     } else {

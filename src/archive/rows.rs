@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::schema::Table;
+use crate::plan::CellKind;
+use crate::step::Step;
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
 /// Which part of a fork a pair belongs to.
@@ -61,6 +64,34 @@ words!(Phase { Warmup => "warmup", Measured => "measured" });
 words!(PairStatus { Ok => "ok", Mismatch => "mismatch", Timeout => "timeout", Failed => "failed" });
 words!(ForkStatus { Ok => "ok", Failed => "failed" });
 
+/// Which of the two strategies of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairSide {
+    /// The strategy that is priced.
+    Subject,
+    /// The strategy that it is priced against.
+    Baseline,
+}
+
+impl PairSide {
+    /// Both, subject first.
+    pub const BOTH: [Self; 2] = [Self::Subject, Self::Baseline];
+}
+
+/// Which way something passes between driver and database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WireWay {
+    /// From the driver.
+    ToServer,
+    /// From the database.
+    ToClient,
+}
+
+words!(PairSide { Subject => "subject", Baseline => "baseline" });
+words!(WireWay { ToServer => "to-server", ToClient => "to-client" });
+
 /// One side of a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SideRow {
@@ -93,6 +124,65 @@ pub struct PairRow {
     pub status: PairStatus,
     /// Why it did not end well.
     pub reason: Option<String>,
+}
+
+/// A timed part of a preview. The parts of a preview follow each other without a gap, so that they add up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRow {
+    /// Which of several concurrent previewers.
+    pub previewer: u32,
+    /// The preview's pair: its place within the phase.
+    pub pair: PairIndex,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// The preview's side.
+    pub side: PairSide,
+    /// Place within the preview, from 0; a preview may come back to a step.
+    pub place: u32,
+    /// What was done.
+    pub step: Step,
+    /// How long it took.
+    pub time: Nanos,
+}
+
+/// What a message or a burst of them belongs to, found by when it was received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WirePlace {
+    /// Which of several concurrent previewers.
+    pub previewer: u32,
+    /// The preview's pair: its place within the phase.
+    pub pair: PairIndex,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// The preview's side.
+    pub side: PairSide,
+    /// The step that was under way; `None` where steps are not recorded.
+    pub step: Option<Step>,
+}
+
+/// What the proxy received in one read and passed on: a write of the other side as it arrived, or a part of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireRow {
+    /// Which of the proxy's connections, from 0.
+    pub connection: u32,
+    /// Which way it went.
+    pub way: WireWay,
+    /// When it was received, since the fork's clock began; negative before that.
+    pub received: Nanos,
+    /// How long it was to be held.
+    pub declared: Nanos,
+    /// How long it was held.
+    pub held: Nanos,
+    /// Bytes.
+    pub bytes: i64,
+    /// Messages that ended in it, by type, e.g. `B4 E4 S1`.
+    pub messages: String,
+    /// Round trips that it began: changes from nothing awaited to something awaited.
+    pub round_trips: u32,
+    /// Whether it belongs to no preview's work: start-up, copy or flush, told apart.
+    pub apart: Option<String>,
+    /// The preview that was under way; `None` between previews.
+    pub place: Option<WirePlace>,
 }
 
 /// One fork.
@@ -153,6 +243,64 @@ pub struct ForkRow {
     pub model_intact: Option<bool>,
     /// What a pool did beside the previews; `None` where neither side has one.
     pub pool: Option<PoolWork>,
+    /// Rows of this fork in `steps`; `None` in archives that are older than that (schema 1.1).
+    pub steps_recorded: Option<u32>,
+    /// Why steps were not recorded; `None` where they were.
+    pub steps_off: Option<String>,
+    /// Rows of this fork in `wire`; `None` where no proxy stood in the path.
+    pub passages_recorded: Option<u32>,
+    /// Medians of empty round trips over a side's own connection, subject and baseline; `None` for a side that uses the
+    /// session that both share.
+    pub own_distances: [Option<Nanos>; 2],
+    /// Acknowledgements that this machine's kernel delayed while pairs were measured; `None` where nobody asked.
+    pub delayed_acks: Option<i64>,
+}
+
+/// The steps of one fork's previews.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkSteps {
+    /// The fork's cell.
+    pub cell: CellIndex,
+    /// The fork.
+    pub fork: ForkIndex,
+    /// Its steps, in the order of phase, pair, side and place; empty where none were recorded.
+    pub steps: Vec<StepRow>,
+}
+
+/// What passed the proxy in one fork.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkWire {
+    /// The fork's cell.
+    pub cell: CellIndex,
+    /// The fork.
+    pub fork: ForkIndex,
+    /// What passed, in the order in which it was received; empty without a proxy.
+    pub passages: Vec<WireRow>,
+}
+
+/// All that one fork brings to the archive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkPart {
+    /// The fork.
+    pub fork: ForkRow,
+    /// Its pairs, warm-up first.
+    pub pairs: Vec<PairRow>,
+    /// The steps of its previews, in the order of the pairs.
+    pub steps: Vec<StepRow>,
+    /// What passed the proxy, in the order in which it was received; empty without one.
+    pub passages: Vec<WireRow>,
+}
+
+impl ForkRow {
+    /// How many rows the fork has in one of the tables that forks bring; `None` where it has no part in it.
+    pub(super) fn rows_in(&self, table: &Table) -> Option<u32> {
+        match table.name {
+            "pairs" => Some(self.pairs_recorded),
+            "steps" => self.steps_recorded,
+            "wire" => self.passages_recorded,
+            _ => None,
+        }
+    }
 }
 
 /// What a pool did beside the previews of a fork, warm-up included; of both sides, where both have one.
@@ -184,8 +332,8 @@ pub struct CellRow {
     pub cell: CellIndex,
     /// Its name in figure ids.
     pub id: String,
-    /// Whether it measures the subject against itself.
-    pub is_control: bool,
+    /// What it is there for.
+    pub kind: CellKind,
     /// Where the model lives.
     pub backend: String,
     /// Plans in the model.
@@ -202,9 +350,16 @@ pub struct CellRow {
     pub round_trips: Option<i64>,
     /// How the model's table is laid out; `None` where the manifest asks for the study's alone.
     pub schema_shape: Option<String>,
+    /// What the proxy adds to each round trip; `None` where no proxy stands in the path.
+    pub path_delay: Option<Nanos>,
 }
 
 impl CellRow {
+    /// Whether it prices a strategy against another.
+    pub fn is_comparison(&self) -> bool {
+        self.kind == CellKind::Comparison
+    }
+
     /// Both sides of its differences, and the schema where it is named.
     pub fn sides(&self) -> String {
         let schema = self.schema_shape.as_ref();

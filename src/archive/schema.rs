@@ -9,11 +9,16 @@
 //! * 1.0: manifest, environment, cells, forks, pairs.
 //! * 1.1: `chain.jsonl`; `cells.schema_shape`; `session` in environment and forks, and the word `resume` in
 //!   `environment.when`; `pool_background_ns`, `pool_waits` and `pool_wait_ns` in forks.
+//! * 1.2: `steps.parquet` and `wire.parquet`; `cells.path_delay_ns`, and the word `path` in `cells.kind`;
+//!   `steps_recorded`, `steps_off`, `passages_recorded`, `subject_distance_ns`, `baseline_distance_ns` and
+//!   `delayed_acks` in forks.
 
 /// Version of the tables below, `major.minor`.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 /// The major version that this program reads.
 pub const SCHEMA_MAJOR: u32 = 1;
+/// The minor version that this program writes.
+pub(super) const SCHEMA_MINOR: u32 = 2;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +74,8 @@ pub struct Table {
     pub name: &'static str,
     /// Columns, in order.
     pub columns: &'static [Column],
+    /// The minor version that brought it; an older run has no such file.
+    pub since: u32,
 }
 
 impl Table {
@@ -125,6 +132,17 @@ const fn since_1_1(column: Column) -> Column {
     }
 }
 
+/// A column that version 1.1 did not have.
+const fn since_1_2(column: Column) -> Column {
+    Column {
+        since: 2,
+        ..nullable(column)
+    }
+}
+
+/// The tables whose rows forks bring, each with its own part while the run lasts.
+pub(super) const FORK_TABLES: [&Table; 3] = [&PAIRS, &STEPS, &WIRE];
+
 /// Which process of a run that was resumed wrote a row.
 const SESSION: Column = Column {
     since: 1,
@@ -136,11 +154,17 @@ const SESSION: Column = Column {
 };
 
 /// Every table of a run, in the order in which DESIGN lists them.
-pub const TABLES: [&Table; 5] = [&MANIFEST, &ENVIRONMENT, &CELLS, &FORKS, &PAIRS];
+pub const TABLES: [&Table; 7] = [&MANIFEST, &ENVIRONMENT, &CELLS, &PAIRS, &STEPS, &FORKS, &WIRE];
+
+/// The tables that a run of this minor version has.
+pub(super) fn tables_of(minor: u32) -> impl Iterator<Item = &'static Table> {
+    TABLES.into_iter().filter(move |table| table.since <= minor)
+}
 
 /// The resolved manifest and what ran it, as long rows.
 pub(super) const MANIFEST: Table = Table {
     name: "manifest",
+    since: 0,
     columns: &[
         text("section", "part of the manifest, or `run`, `program`"),
         text("key", "name within the section"),
@@ -152,6 +176,7 @@ pub(super) const MANIFEST: Table = Table {
 /// Facts about machine, build and server.
 pub(super) const ENVIRONMENT: Table = Table {
     name: "environment",
+    since: 0,
     columns: &[
         text(
             "when",
@@ -176,10 +201,14 @@ pub(super) const ENVIRONMENT: Table = Table {
 /// The cells of the plan.
 pub(super) const CELLS: Table = Table {
     name: "cells",
+    since: 0,
     columns: &[
         integer("cell", "", "place in the plan, from 0; pairs and forks refer to it"),
         text("id", "name in figure ids"),
-        text("kind", "comparison, or control: the subject against itself"),
+        text(
+            "kind",
+            "comparison; control: the subject against itself; path: the subject through the proxy against itself without",
+        ),
         text("backend", "where the model lives"),
         integer("plans", "", "plans in the model"),
         integer("months", "", "horizon of the projection"),
@@ -198,12 +227,18 @@ pub(super) const CELLS: Table = Table {
                 "how the model's table is laid out; null where the manifest asks for the study's alone",
             ))
         },
+        since_1_2(integer(
+            "path_delay_ns",
+            "ns",
+            "what the proxy adds to each round trip, half of it each way; null where no proxy stands in the path",
+        )),
     ],
 };
 
 /// The forks that were measured.
 pub(super) const FORKS: Table = Table {
     name: "forks",
+    since: 0,
     columns: &[
         integer("cell", "", "the fork's cell"),
         integer("fork", "", "place within the cell, from 0"),
@@ -312,12 +347,32 @@ pub(super) const FORKS: Table = Table {
             "ns",
             "how long they waited; it is part of their times",
         )),
+        since_1_2(integer("steps_recorded", "", "rows of this fork in `steps`")),
+        since_1_2(text("steps_off", "why steps were not recorded; null where they were")),
+        since_1_2(integer(
+            "passages_recorded",
+            "",
+            "rows of this fork in `wire`; null where no proxy stood in the path",
+        )),
+        since_1_2(integer(
+            "subject_distance_ns",
+            "ns",
+            "median of 200 empty round trips over the subject's own connection, after the last pair; null where it uses \
+             the session that both sides share",
+        )),
+        since_1_2(integer("baseline_distance_ns", "ns", "the same for the baseline")),
+        since_1_2(integer(
+            "delayed_acks",
+            "",
+            "acknowledgements that this machine's kernel delayed while pairs were measured; null where nobody asked",
+        )),
     ],
 };
 
 /// Every pair, in the order of cell, fork, phase and pair; nothing is left out.
 pub(super) const PAIRS: Table = Table {
     name: "pairs",
+    since: 0,
     columns: &[
         integer("cell", "", "the pair's cell"),
         integer("fork", "", "the pair's fork"),
@@ -376,5 +431,83 @@ pub(super) const PAIRS: Table = Table {
         )),
         text("status", "ok, mismatch (answers differ), timeout, failed"),
         nullable(text("reason", "why the status is not ok")),
+    ],
+};
+
+/// The steps of every preview, in the order of cell, fork, phase, pair, side and place.
+pub(super) const STEPS: Table = Table {
+    name: "steps",
+    since: 2,
+    columns: &[
+        integer("cell", "", "the preview's cell"),
+        integer("fork", "", "the preview's fork"),
+        integer("previewer", "", "as in `pairs`"),
+        integer("pair", "", "as in `pairs`"),
+        text("phase", "warmup or measured"),
+        text("side", "subject or baseline"),
+        integer(
+            "place",
+            "",
+            "place within the preview, from 0; the steps of a preview follow each other without a gap and add up to its time",
+        ),
+        text(
+            "step",
+            "write, read, compute, discard, or exchange: write, read and discard in one flight",
+        ),
+        time(
+            "step_ns",
+            "ns",
+            "how long it took; of a preview that gave no answer, the steps that it came to",
+        ),
+    ],
+};
+
+/// What passed the proxy, in the order of cell, fork and arrival; nothing is left out.
+pub(super) const WIRE: Table = Table {
+    name: "wire",
+    since: 2,
+    columns: &[
+        integer("cell", "", "the fork's cell"),
+        integer("fork", "", "the fork"),
+        integer("connection", "", "which of the proxy's connections, from 0"),
+        text("way", "to-server or to-client"),
+        time(
+            "received_ns",
+            "ns",
+            "when the proxy had read it, since the fork's clock began; negative before",
+        ),
+        integer(
+            "declared_ns",
+            "ns",
+            "how long it was to be held: half of the path's delay",
+        ),
+        time(
+            "held_ns",
+            "ns",
+            "how long it was held: from when it had been read to when its write began",
+        ),
+        integer("bytes", "bytes", "bytes of one read"),
+        text("messages", "messages that ended in it, by type, e.g. B4 E4 S1"),
+        integer(
+            "round_trips",
+            "",
+            "round trips that it began: from nothing awaited to an answer to Query, Sync or FunctionCall awaited",
+        ),
+        nullable(text(
+            "apart",
+            "what is counted apart from round trips: startup, copy, flush; null for the rest",
+        )),
+        nullable(integer(
+            "previewer",
+            "",
+            "the preview that was under way; null between previews",
+        )),
+        nullable(integer("pair", "", "as in `pairs`; null between previews")),
+        nullable(text("phase", "warmup or measured; null between previews")),
+        nullable(text("side", "subject or baseline; null between previews")),
+        nullable(text(
+            "step",
+            "the step that was under way; null between previews and where steps are not recorded",
+        )),
     ],
 };

@@ -128,6 +128,7 @@ pub(super) fn take_up(directory: &Path, lock: RunLock) -> Result<TakenUp, TakeUp
             run: archive.run().to_owned(),
             manifest_sha256: archive.manifest_sha256().to_owned(),
         },
+        minor: archive.minor,
         ledger: ledger_of(directory),
         registered: None,
         evidence: evidence_of(chain),
@@ -241,7 +242,7 @@ fn remove_parts_that_do_not_count(directory: &Path) -> Result<(), TakeUpError> {
     let mut whole = BTreeSet::new();
     for sums in paths.iter().filter(|path| path.extension() == Some(OsStr::new("sums"))) {
         match check_part(sums) {
-            Ok(()) => {
+            Ok(_) => {
                 whole.insert(stem(sums));
             }
             // It can't be told whether the part is whole.

@@ -13,9 +13,11 @@ use super::error::WriteError;
 use super::ledger::{History, Ledger, LedgerState};
 use super::lock::RunLock;
 use super::registered::Standing;
-use super::rows::{CellRow, FactRow, ForkRow, PairRow, Setting, When};
+use super::rows::{CellRow, FactRow, ForkPart, ForkRow, PairRow, Setting, StepRow, When, WireRow};
 use super::rows_digest;
-use super::schema::{CELLS, ENVIRONMENT, FORKS, MANIFEST, PAIRS, TABLES, Table};
+use super::schema::{
+    CELLS, ENVIRONMENT, FORK_TABLES, FORKS, MANIFEST, PAIRS, SCHEMA_MINOR, STEPS, Table, WIRE, tables_of,
+};
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::timestamp::EvidenceFile;
 
@@ -42,6 +44,8 @@ pub struct RunIdentity<'a> {
 pub struct RunWriter {
     pub(super) directory: PathBuf,
     pub(super) identity: FileIdentity,
+    /// Minor version of the schema that the run began under, which decides what tables it has.
+    pub(super) minor: u32,
     pub(super) ledger: Ledger,
     pub(super) chain: ChainWriter,
     pub(super) registered: Option<String>,
@@ -79,6 +83,7 @@ impl RunWriter {
                 run,
                 manifest_sha256: of.manifest_sha256.to_owned(),
             },
+            minor: SCHEMA_MINOR,
             ledger,
             registered: None,
             evidence: FileSums::new(),
@@ -167,28 +172,48 @@ impl RunWriter {
         self.sums(ANNOUNCED, &with_manifest(&[&CELLS, &ENVIRONMENT, &MANIFEST]))
     }
 
-    /// Stores a fork, durably.
+    /// Stores a fork, durably. Its row says how many rows it has in each table.
     ///
     /// # Errors
     /// What the system says; the forks before are on disk.
-    pub fn part(&mut self, mut fork: ForkRow, pairs: &[PairRow]) -> Result<(), WriteError> {
+    pub fn part(&mut self, part: ForkPart) -> Result<(), WriteError> {
+        let mut fork = part.fork;
         fork.session = Some(self.session);
-        let parts = self.directory.join(PARTS);
-        let [pairs_name, fork_name, sums_name] = part_names(fork.position);
-        let (pairs, row) = (
-            PairRow::frame(fork.cell, fork.fork, pairs),
-            ForkRow::frame(std::slice::from_ref(&fork)),
-        );
-        let entry = ChainEntry::of_fork(&fork, rows_digest::of_frame(&pairs));
-        let encoded = codec::encode(&self.identity, pairs)?;
-        durable::write(&parts.join(&pairs_name), &encoded)?;
-        let encoded = codec::encode(&self.identity, row)?;
-        durable::write(&parts.join(&fork_name), &encoded)?;
-        let part = sums::of_files(&parts, &[pairs_name, fork_name]).map_err(WriteError::io(&parts))?;
-        durable::write(&parts.join(&sums_name), sums::lines(&part).as_bytes())?;
+        let (cell, index) = (fork.cell, fork.fork);
+        let mut frames = vec![(&PAIRS, PairRow::frame(cell, index, &part.pairs))];
+        if fork.steps_recorded.is_some() {
+            frames.push((&STEPS, StepRow::frame(cell, index, &part.steps)));
+        }
+        if fork.passages_recorded.is_some() {
+            frames.push((&WIRE, WireRow::frame(cell, index, &part.passages)));
+        }
+        let digests: Vec<(&str, String)> = frames
+            .iter()
+            .map(|(table, frame)| (table.name, rows_digest::of_frame(frame)))
+            .collect();
+        let digest_in = |table: &Table| {
+            let found = digests.iter().find(|(name, _)| *name == table.name);
+            found.map(|(_, digest)| digest.clone()).unwrap_or_default()
+        };
+        let entry = ChainEntry::of_fork(&fork, digest_in);
+        frames.push((&FORKS, ForkRow::frame(std::slice::from_ref(&fork))));
+        self.store_part(fork.position, frames)?;
         self.chain.append(entry)?;
         self.parts.push(fork);
         Ok(())
+    }
+
+    /// Writes the files of a part, then the sums that make it count.
+    fn store_part(&self, position: u32, frames: Vec<(&'static Table, Frame)>) -> Result<(), WriteError> {
+        let parts = self.directory.join(PARTS);
+        let mut names = Vec::new();
+        for (table, frame) in frames {
+            let name = part_name(position, table);
+            durable::write(&parts.join(&name), &codec::encode(&self.identity, frame)?)?;
+            names.push(name);
+        }
+        let sums = sums::of_files(&parts, &names).map_err(WriteError::io(&parts))?;
+        durable::write(&parts.join(part_sums(position)), sums::lines(&sums).as_bytes())
     }
 
     /// Merges the parts, adds the facts at the end, and seals the run.
@@ -226,7 +251,8 @@ impl RunWriter {
     pub(super) fn merge(&mut self) -> Result<(), WriteError> {
         self.parts.sort_by_key(|fork| (fork.cell, fork.fork));
         self.table(&FORKS, ForkRow::frame(&self.parts))?;
-        self.merge_pairs()
+        let tables = FORK_TABLES.into_iter().filter(|table| table.since <= self.minor);
+        tables.into_iter().try_for_each(|table| self.merge_table(table))
     }
 
     /// Stores the facts anew. Were the program to end here, the sums must hold without them.
@@ -250,7 +276,7 @@ impl RunWriter {
 
     /// Every file of the run but the chain and the sums.
     fn names(&self) -> Vec<String> {
-        sealed_names()
+        sealed_names(self.minor)
             .into_iter()
             .chain(self.evidence.keys().cloned())
             .collect()
@@ -282,14 +308,15 @@ impl RunWriter {
         write_sums_of(&self.directory, name, files)
     }
 
-    fn merge_pairs(&self) -> Result<(), WriteError> {
-        let path = self.directory.join(PAIRS.file_name());
+    fn merge_table(&self, table: &'static Table) -> Result<(), WriteError> {
+        let path = self.directory.join(table.file_name());
+        let parts = self.directory.join(PARTS);
         durable::write_with(&path, |file| {
-            let mut writer = TableWriter::new(&PAIRS, &self.identity, file)?;
-            for fork in &self.parts {
-                let [pairs, _, part_sums] = part_names(fork.position).map(|name| self.directory.join(PARTS).join(name));
-                sums::check(&part_sums)?;
-                writer.append(TableReader::open(&PAIRS, &pairs)?.all()?)?;
+            let mut writer = TableWriter::new(table, &self.identity, file)?;
+            for fork in self.parts.iter().filter(|fork| fork.rows_in(table).is_some()) {
+                sums::check(&parts.join(part_sums(fork.position)))?;
+                let part = parts.join(part_name(fork.position, table));
+                writer.append(TableReader::open(table, &part)?.all()?)?;
             }
             writer.finish()
         })
@@ -314,9 +341,9 @@ pub(super) fn remove_leftovers(directory: &Path) -> Result<(), WriteError> {
     durable::remove_file(&directory.join(ANNOUNCED))
 }
 
-/// The files of a sealed run that its sums name.
-pub(super) fn sealed_names() -> Vec<String> {
-    with_manifest(&TABLES)
+/// The files that the sums of a sealed run of this minor version name.
+pub(super) fn sealed_names(minor: u32) -> Vec<String> {
+    with_manifest(&tables_of(minor).collect::<Vec<_>>())
 }
 
 /// The files of an unfinished run that its sums name, whenever it ended.
@@ -332,9 +359,23 @@ fn with_manifest(tables: &[&Table]) -> Vec<String> {
     names
 }
 
-/// File names of a part: pairs, fork row, and the sums that make it count.
-pub(super) fn part_names(position: u32) -> [String; 3] {
-    ["pairs.parquet", "fork.parquet", "sums"].map(|kind| format!("{position:05}.{kind}"))
+/// The file of a part with rows of this table.
+pub(super) fn part_name(position: u32, table: &Table) -> String {
+    format!("{position:05}.{}", kind_in_part(table))
+}
+
+/// What a table's file in a part is called after the part's number: a part has one fork.
+pub(super) fn kind_in_part(table: &Table) -> String {
+    if table.name == FORKS.name {
+        "fork.parquet".to_owned()
+    } else {
+        table.file_name()
+    }
+}
+
+/// The sums that make a part count.
+fn part_sums(position: u32) -> String {
+    format!("{position:05}.sums")
 }
 
 /// A directory that did not exist: the stem, or the stem with a number where two runs start in one second. A name that the

@@ -15,6 +15,8 @@ pub enum CellKind {
     Comparison,
     /// A subject against itself: whatever difference shows is noise.
     Control,
+    /// A subject through the proxy against itself without it: the difference is what the instrument costs.
+    Path,
 }
 
 impl CellKind {
@@ -23,7 +25,15 @@ impl CellKind {
         match self {
             Self::Comparison => "comparison",
             Self::Control => "control",
+            Self::Path => "path",
         }
+    }
+
+    /// The kind that a word stands for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Comparison, Self::Control, Self::Path]
+            .into_iter()
+            .find(|kind| kind.as_str() == word)
     }
 }
 

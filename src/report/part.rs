@@ -66,7 +66,7 @@ fn ranking(analysis: &Analysis, gives_up: GivesUp<'_>) -> Grid {
     let mut cells: Vec<(&CellSummary, &Difference)> = analysis
         .cells
         .iter()
-        .filter(|cell| !cell.cell.is_control)
+        .filter(|cell| cell.cell.is_comparison())
         .filter_map(|cell| Some((cell, cell.difference.as_ref()?)))
         .collect();
     cells.sort_by_key(|(_, difference)| difference.median);

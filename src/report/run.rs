@@ -58,14 +58,14 @@ pub(super) fn title(analysis: &Analysis, dialect: Dialect) -> String {
 /// What was measured, in one sentence.
 pub(super) fn measured(analysis: &Analysis) -> String {
     let facts = &analysis.facts;
-    let count = |is_control: bool| {
+    let count = |is_comparison: bool| {
         let cells = analysis
             .cells
             .iter()
-            .filter(move |cell| cell.cell.is_control == is_control);
+            .filter(move |cell| cell.cell.is_comparison() == is_comparison);
         cells.fold((0, 0), |(pairs, forks), cell| (pairs + cell.pairs, forks + cell.forks))
     };
-    let ((pairs, forks), (controls, _)) = (count(false), count(true));
+    let ((pairs, forks), (controls, _)) = (count(true), count(false));
     let root = facts
         .root
         .as_ref()

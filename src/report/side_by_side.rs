@@ -50,7 +50,7 @@ fn labels(runs: &[Analysis]) -> Vec<Vec<String>> {
     for cell in runs
         .iter()
         .flat_map(|run| &run.cells)
-        .filter(|cell| !cell.cell.is_control)
+        .filter(|cell| cell.cell.is_comparison())
     {
         let entry = (cell.cell.plans, label(cell));
         if !labels.contains(&entry) {
@@ -64,7 +64,7 @@ fn labels(runs: &[Analysis]) -> Vec<Vec<String>> {
 fn find<'a>(run: &'a Analysis, wanted: &[String]) -> Option<&'a CellSummary> {
     run.cells
         .iter()
-        .find(|cell| !cell.cell.is_control && label(cell) == wanted)
+        .find(|cell| cell.cell.is_comparison() && label(cell) == wanted)
 }
 
 fn entry(cell: Option<&CellSummary>) -> String {

@@ -2,7 +2,7 @@
 
 use crate::archive::{CellRow, EvidenceFile, Setting, Standing, claims_rows, registration_rows};
 use crate::manifest::{Backend, Manifest, Server};
-use crate::plan::{Cell, CellKind, Plan};
+use crate::plan::{Cell, Plan};
 
 /// The resolved manifest with every default filled in, as a run archives it.
 pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
@@ -135,7 +135,7 @@ fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
     CellRow {
         cell: cell.index,
         id: cell.id.clone(),
-        is_control: cell.kind == CellKind::Control,
+        kind: cell.kind,
         backend: cell.backend.clone(),
         plans: cell.plans,
         months: cell.months,
@@ -144,5 +144,6 @@ fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
         baseline: cell.baseline.to_string(),
         schema_shape: cell.names_shape.then(|| cell.shape.as_str().to_owned()),
         round_trips: trips.filter(|_| at_a_distance),
+        path_delay: None,
     }
 }

@@ -14,8 +14,8 @@ use super::protocol::ForkOrder;
 use super::resume::ResumeError;
 use super::stand::{Occasion, Stand, StandError};
 use crate::archive::{
-    EvidenceFile, FactRow, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter, Standing,
-    When, WriteError,
+    EvidenceFile, FactRow, ForkPart, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter,
+    Standing, When, WriteError,
 };
 use crate::backend::provision::ProvisionError;
 use crate::environment::{self, Discretion, Fact};
@@ -256,7 +256,12 @@ impl<'a> Supervisor<'a> {
             let broken_off = (fork.status == ForkStatus::Failed)
                 .then(|| fork.reason.clone().unwrap_or_else(|| "it broke off".to_owned()));
             let (fork, pairs) = discreet(fork, pairs, &discretion);
-            writer.part(fork, &pairs)?;
+            writer.part(ForkPart {
+                fork,
+                pairs,
+                steps: Vec::new(),
+                passages: Vec::new(),
+            })?;
             observer.fork_stored(planned);
             if let Some(reason) = broken_off {
                 return Err(ForkFailure::BrokenOff {

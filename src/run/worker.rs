@@ -227,6 +227,11 @@ impl<'a> Fork<'a> {
             autovacuums: end.and_then(|end| Some(end.autovacuums? - start.autovacuums?)),
             model_intact: intact,
             pool: self.background.map(pool_work),
+            steps_recorded: Some(0),
+            steps_off: None,
+            passages_recorded: None,
+            own_distances: [None, None],
+            delayed_acks: None,
         };
         (row, self.pairs)
     }

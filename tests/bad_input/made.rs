@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use chrono::{TimeZone, Utc};
 use preview_cost::analysis::{self, Analysis, Analyst, Archived, Evidence, ForkSample, State};
 use preview_cost::archive::{
-    Archive, CellRow, Completeness, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting,
-    SideRow,
+    Archive, CellRow, Completeness, ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter,
+    Setting, SideRow,
 };
 use preview_cost::digest;
 use preview_cost::nearest_rank;
+use preview_cost::plan::CellKind;
 use preview_cost::report::{self, Dialect};
 use preview_cost::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
@@ -95,7 +96,14 @@ impl Made {
         let mut writer = RunWriter::create(results, &identity).unwrap();
         writer.announce(&self.settings, &self.cells, Vec::new()).unwrap();
         for (fork, pairs) in &self.forks {
-            writer.part(fork.clone(), pairs).unwrap();
+            writer
+                .part(ForkPart {
+                    fork: fork.clone(),
+                    pairs: pairs.clone(),
+                    steps: Vec::new(),
+                    passages: Vec::new(),
+                })
+                .unwrap();
         }
         writer.seal(Vec::new()).unwrap();
         writer.directory().to_owned()
@@ -131,7 +139,11 @@ pub fn cell(index: u32, plans: u32, is_control: bool) -> CellRow {
     CellRow {
         cell: CellIndex(index),
         id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
-        is_control,
+        kind: if is_control {
+            CellKind::Control
+        } else {
+            CellKind::Comparison
+        },
         backend: "made up".to_owned(),
         plans,
         months: 60,
@@ -140,6 +152,7 @@ pub fn cell(index: u32, plans: u32, is_control: bool) -> CellRow {
         baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
         round_trips: None,
         schema_shape: None,
+        path_delay: None,
     }
 }
 
@@ -194,6 +207,11 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32) -> ForkRow {
         autovacuums: None,
         model_intact: Some(true),
         pool: None,
+        steps_recorded: Some(0),
+        steps_off: None,
+        passages_recorded: None,
+        own_distances: [None, None],
+        delayed_acks: None,
     }
 }
 

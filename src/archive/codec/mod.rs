@@ -43,6 +43,7 @@ mod tests {
 
     static TABLE: Table = Table {
         name: "made-up",
+        since: 0,
         columns: &[
             column("place", Kind::Integer, Coding::Delta, false),
             column("time", Kind::Integer, Coding::Split, true),
@@ -54,21 +55,25 @@ mod tests {
     /// Allows no null where the table has some.
     static STRICT: Table = Table {
         name: "made-up",
+        since: 0,
         columns: &[column("word", Kind::Text, Coding::Dictionary, false)],
     };
     /// Another type.
     static WRONG: Table = Table {
         name: "made-up",
+        since: 0,
         columns: &[column("word", Kind::Integer, Coding::Delta, true)],
     };
     /// A column that is not there.
     static MORE: Table = Table {
         name: "made-up",
+        since: 0,
         columns: &[column("absent", Kind::Integer, Coding::Delta, true)],
     };
     /// A column that files of today do not have yet.
     static LATER: Table = Table {
         name: "made-up",
+        since: 0,
         columns: &[
             column("word", Kind::Text, Coding::Dictionary, true),
             Column {

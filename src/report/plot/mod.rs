@@ -150,7 +150,7 @@ fn slug(id: &str) -> String {
 /// [`ReportError::Plot`].
 pub fn galleries(analysis: &Analysis, portraits: &[Option<Portrait>]) -> Result<Vec<Gallery>, ReportError> {
     let seen: Vec<Seen<'_>> = (analysis.cells.iter().zip(portraits).enumerate())
-        .filter(|(_, (cell, _))| !cell.cell.is_control)
+        .filter(|(_, (cell, _))| cell.cell.is_comparison())
         .filter_map(|(place, (cell, portrait))| {
             let portrait = portrait.as_ref()?;
             Some(Seen { place, cell, portrait })
