@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{TimeZone, Utc};
 use preview_cost::archive::{
-    CellRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting, SideRow,
+    CellRow, ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting, SideRow,
 };
 use preview_cost::digest;
 use preview_cost::nearest_rank;
+use preview_cost::plan::CellKind;
 use preview_cost::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -66,7 +67,12 @@ fn write(results: &Path, pairs: u64) -> Outcome {
     for fork in 0..FORKS {
         for cell in &cells {
             let pairs = self::pairs(cell, position, of_fork, &answers);
-            writer.part(fork_row(cell, ForkIndex(fork), position, &pairs), &pairs)?;
+            writer.part(ForkPart {
+                fork: fork_row(cell, ForkIndex(fork), position, &pairs),
+                pairs,
+                steps: Vec::new(),
+                passages: Vec::new(),
+            })?;
             position += 1;
         }
     }
@@ -107,7 +113,11 @@ fn cells() -> Vec<CellRow> {
         .map(|(index, (is_control, plans))| CellRow {
             cell: CellIndex(index),
             id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
-            is_control,
+            kind: if is_control {
+                CellKind::Control
+            } else {
+                CellKind::Comparison
+            },
             backend: "made up".to_owned(),
             plans,
             months: 60,
@@ -116,6 +126,8 @@ fn cells() -> Vec<CellRow> {
             baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
             round_trips: None,
             schema_shape: None,
+            path_delay: None,
+            backend_name: None,
         })
         .collect()
 }
@@ -124,7 +136,7 @@ fn cells() -> Vec<CellRow> {
 fn pairs(cell: &CellRow, position: u32, count: u32, answers: &[String]) -> Vec<PairRow> {
     let mut random = ChaCha8Rng::seed_from_u64(u64::from(position));
     let level = 2_000_000 + i64::from(cell.plans) * 20_000 + (random.next_u64() % 100_000) as i64;
-    let penalty = if cell.is_control { 0 } else { 600_000 };
+    let penalty = if cell.kind == CellKind::Control { 0 } else { 600_000 };
     let mut clock = 0;
     let mut side = |extra: i64, answer: &str| {
         let bits = random.next_u64();
@@ -204,5 +216,10 @@ fn fork_row(cell: &CellRow, fork: ForkIndex, position: u32, pairs: &[PairRow]) -
         autovacuums: None,
         model_intact: Some(true),
         pool: None,
+        steps_recorded: Some(0),
+        steps_off: None,
+        passages_recorded: None,
+        own_distances: [None, None],
+        delayed_acks: None,
     }
 }

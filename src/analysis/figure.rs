@@ -208,6 +208,7 @@ mod tests {
                     round_trips: None,
                     schema_shape: None,
                     path_delay: None,
+                    backend_name: None,
                 },
                 samples: vec![sample; forks.len()],
                 forks,

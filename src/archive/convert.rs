@@ -190,6 +190,7 @@ impl CellRow {
                 Value::Integer(cell.round_trips),
                 Value::Text(cell.schema_shape.clone()),
                 nanos(cell.path_delay),
+                Value::Text(cell.backend_name.clone()),
             ]);
         }
         frame
@@ -211,6 +212,7 @@ impl CellRow {
                     round_trips: row.maybe_integer("round_trips"),
                     schema_shape: row.maybe_text("schema_shape").map(str::to_owned),
                     path_delay: row.nanos("path_delay_ns"),
+                    backend_name: row.maybe_text("backend_name").map(str::to_owned),
                 })
             })
             .collect()

@@ -350,8 +350,11 @@ pub struct CellRow {
     pub round_trips: Option<i64>,
     /// How the model's table is laid out; `None` where the manifest asks for the study's alone.
     pub schema_shape: Option<String>,
-    /// What the proxy adds to each round trip; `None` where no proxy stands in the path.
+    /// What the proxy adds to each round trip; `None` where no proxy stands in the path. Of a path cell, the baseline goes
+    /// without.
     pub path_delay: Option<Nanos>,
+    /// The backend's name in ids; `None` where the manifest has one.
+    pub backend_name: Option<String>,
 }
 
 impl CellRow {
@@ -360,11 +363,15 @@ impl CellRow {
         self.kind == CellKind::Comparison
     }
 
-    /// Both sides of its differences, and the schema where it is named.
+    /// Both sides of its differences; backend, schema and delay where they are named.
     pub fn sides(&self) -> String {
-        let schema = self.schema_shape.as_ref();
-        let schema = schema.map_or_else(String::new, |schema| format!(", {schema}"));
-        format!("{} − {}{schema}", self.subject, self.baseline)
+        let mut sides = format!("{} − {}", self.subject, self.baseline);
+        let named = self.backend_name.iter().chain(&self.schema_shape).cloned();
+        let delay = self.path_delay.map(|delay| format!("+{} µs", delay.0 / 1_000));
+        for further in named.chain(delay) {
+            sides.extend([", ", &further]);
+        }
+        sides
     }
 }
 

@@ -9,7 +9,7 @@
 //! * 1.0: manifest, environment, cells, forks, pairs.
 //! * 1.1: `chain.jsonl`; `cells.schema_shape`; `session` in environment and forks, and the word `resume` in
 //!   `environment.when`; `pool_background_ns`, `pool_waits` and `pool_wait_ns` in forks.
-//! * 1.2: `steps.parquet` and `wire.parquet`; `cells.path_delay_ns`, and the word `path` in `cells.kind`;
+//! * 1.2: `steps.parquet` and `wire.parquet`; `path_delay_ns` and `backend_name` in cells, and the word `path` in `cells.kind`;
 //!   `steps_recorded`, `steps_off`, `passages_recorded`, `subject_distance_ns`, `baseline_distance_ns` and
 //!   `delayed_acks` in forks.
 
@@ -230,7 +230,12 @@ pub(super) const CELLS: Table = Table {
         since_1_2(integer(
             "path_delay_ns",
             "ns",
-            "what the proxy adds to each round trip, half of it each way; null where no proxy stands in the path",
+            "what the proxy adds to each round trip, half of it each way; null where no proxy stands in the path; of a \
+             cell of kind path, the baseline goes without",
+        )),
+        since_1_2(text(
+            "backend_name",
+            "the backend's name in ids; null where the manifest has one backend",
         )),
     ],
 };

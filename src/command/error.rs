@@ -26,7 +26,8 @@ pub enum CommandError {
     Plan(#[from] PlanError),
     /// `--url` where there is no server to replace.
     #[error(
-        "--url names a PostgreSQL server, but {manifest} measures SQLite; take a manifest with engine = \"postgres\""
+        "--url names a PostgreSQL server, but {manifest} does not measure one PostgreSQL alone; take a manifest with \
+         a `[backend]` and engine = \"postgres\""
     )]
     UrlForSqlite {
         /// The manifest.

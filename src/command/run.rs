@@ -8,7 +8,7 @@ use super::{CommandError, load, print, tell};
 use crate::archive::{Ledger, Standing, evidence_beside};
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::manifest::{Backend, Manifest, Server, UrlTemplate};
+use crate::manifest::{Backend, Manifest, NamedBackend, Server, UrlTemplate};
 use crate::plan::Plan;
 use crate::report::{self, Dialect};
 use crate::run::{self, Interrupt, Summary, Supervisor, Wish};
@@ -67,20 +67,26 @@ fn standing_of(manifest: &Manifest, path: &Path, other_server: bool, args: &RunA
 
 /// Whether `--url` puts a server in the place of one that the manifest provides in another way.
 fn other_server(read: &Manifest, args: &RunArgs) -> bool {
-    let is_at_url = matches!(
-        read.backend,
-        Backend::Postgres {
-            server: Server::Url(_),
-            ..
-        }
-    );
-    args.url.is_some() && !is_at_url
+    let is_at_url = |named: &NamedBackend| {
+        matches!(
+            named.backend,
+            Backend::Postgres {
+                server: Server::Url(_),
+                ..
+            }
+        )
+    };
+    args.url.is_some() && !read.backends.iter().any(is_at_url)
 }
 
 /// The manifest with its server replaced by the one of `--url`.
 fn at_url(mut manifest: Manifest, path: &Path, args: &RunArgs) -> Result<Manifest, CommandError> {
     let Some(url) = &args.url else { return Ok(manifest) };
-    let Backend::Postgres { server, .. } = &mut manifest.backend else {
+    let one = match manifest.backends.as_mut_slice() {
+        [one] => Some(&mut one.backend),
+        _ => None,
+    };
+    let Some(Backend::Postgres { server, .. }) = one else {
         return Err(CommandError::UrlForSqlite {
             manifest: path.to_owned(),
         });

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-pub use check::limits;
+pub use check::{delay_in_ids, limits};
 pub use fault::{Fault, Faults};
 pub use registration::{Claim, Comparison, Novelty, Registration, Threshold};
 
@@ -34,8 +34,8 @@ pub struct Manifest {
     pub question: String,
     /// Prose beside the numbers; may be empty.
     pub analysis: String,
-    /// Where the model lives.
-    pub backend: Backend,
+    /// Where the model lives: one place, or several that are points of the grid; never none.
+    pub backends: Vec<NamedBackend>,
     /// Sizes and sides.
     pub grid: Grid,
     /// How it is measured.
@@ -67,17 +67,24 @@ impl fmt::Debug for ManifestSource {
     }
 }
 
+/// A backend, and its name where the manifest has several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedBackend {
+    /// A word of lower-case letters, digits and hyphens, which stands in the ids of cells; `None` for the only one.
+    pub name: Option<String>,
+    /// Where the model lives.
+    pub backend: Backend,
+}
+
 /// Where the model lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backend {
-    /// SQLite in the worker's process, in memory.
-    SqliteMemory,
-    /// SQLite in the worker's process, on a file of the run.
-    SqliteFile {
-        /// `PRAGMA journal_mode`.
-        journal_mode: JournalMode,
-        /// `PRAGMA synchronous`.
-        synchronous: Synchronous,
+    /// SQLite.
+    Sqlite {
+        /// What it keeps the model in.
+        storage: Storage,
+        /// How a client reaches it; `None` in the worker's own process.
+        socket: Option<Socket>,
     },
     /// A PostgreSQL server.
     Postgres {
@@ -85,42 +92,116 @@ pub enum Backend {
         server: Server,
         /// The schema that the run creates and owns; `None` derives a fresh name from the run.
         schema: Option<String>,
+        /// How a client reaches a server of the run's own; at a URL, the URL says it.
+        socket: Socket,
     },
+    /// H2 behind its own server for PostgreSQL's protocol, in memory, over TCP.
+    H2,
+}
+
+/// What SQLite keeps a model in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// Memory.
+    Memory,
+    /// A file of the run.
+    File {
+        /// `PRAGMA journal_mode`.
+        journal_mode: JournalMode,
+        /// `PRAGMA synchronous`.
+        synchronous: Synchronous,
+    },
+}
+
+/// The kind of socket between a client and a server on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Socket {
+    /// TCP on the loopback address.
+    Tcp,
+    /// A Unix socket.
+    Unix,
+}
+
+impl Socket {
+    /// Both, as a manifest names them.
+    pub const ALL: [Self; 2] = [Self::Tcp, Self::Unix];
+
+    /// The manifest's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Unix => "unix",
+        }
+    }
 }
 
 impl Backend {
     /// What a strategy must know of it.
     pub fn ground(&self) -> Ground {
         match self {
-            Self::SqliteMemory => Ground::SqliteMemory,
-            Self::SqliteFile { .. } => Ground::SqliteFile,
+            Self::Sqlite { socket: Some(_), .. } => Ground::SqliteServed,
+            Self::Sqlite {
+                storage: Storage::Memory,
+                ..
+            } => Ground::SqliteMemory,
+            Self::Sqlite { .. } => Ground::SqliteFile,
             Self::Postgres {
                 server: Server::Ephemeral { .. },
                 ..
             } => Ground::PostgresOwn,
             Self::Postgres { .. } => Ground::PostgresOther,
+            Self::H2 => Ground::H2,
         }
+    }
+
+    /// Whether a client reaches it over a socket, so that there is a distance, and a place for a proxy.
+    pub fn is_behind_a_socket(&self) -> bool {
+        !matches!(self, Self::Sqlite { socket: None, .. })
     }
 
     /// The words that stand for this backend in cells, tables and the derivation of random orders.
     pub fn label(&self) -> String {
         match self {
-            Self::SqliteMemory => "sqlite memory".to_owned(),
-            Self::SqliteFile {
-                journal_mode,
-                synchronous,
-            } => {
-                format!(
-                    "sqlite file, journal {}, synchronous {}",
-                    journal_mode.as_str(),
-                    synchronous.as_str()
-                )
+            Self::Sqlite { storage, socket } => {
+                let storage = storage.label();
+                socket.map_or(format!("sqlite {storage}"), |socket| {
+                    format!("sqlite {storage}, behind {}", socket.in_words())
+                })
             }
-            Self::Postgres { server, .. } => match server {
+            Self::Postgres { server, socket, .. } => match server {
+                Server::Ephemeral { .. } if *socket == Socket::Unix => {
+                    format!("postgres local, over {}", socket.in_words())
+                }
                 Server::Ephemeral { .. } => "postgres local".to_owned(),
                 Server::Container { image } => format!("postgres container {image}"),
                 Server::Url(_) => "postgres at url".to_owned(),
             },
+            Self::H2 => "h2 memory, over its PostgreSQL protocol".to_owned(),
+        }
+    }
+}
+
+impl Storage {
+    fn label(self) -> String {
+        match self {
+            Self::Memory => "memory".to_owned(),
+            Self::File {
+                journal_mode,
+                synchronous,
+            } => format!(
+                "file, journal {}, synchronous {}",
+                journal_mode.as_str(),
+                synchronous.as_str()
+            ),
+        }
+    }
+}
+
+impl Socket {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Unix => "a Unix socket",
         }
     }
 }
@@ -238,19 +319,38 @@ impl Synchronous {
     }
 }
 
-/// The grid: every number of plans with every schema and every subject is a cell.
+/// The grid: every number of plans with every backend, schema, delay and subject is a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// Sizes of the model, ascending, each once.
     pub plans: Vec<u32>,
+    /// Names of the backends, in the manifest's order; empty where there is one without a name.
+    pub backends: Vec<String>,
     /// Shapes of the model's table, in the manifest's order, each once.
     pub schemas: Vec<Shape>,
+    /// What a proxy adds to each round trip, ascending, each once; empty where no proxy stands in the path.
+    pub delays: Vec<Nanos>,
     /// The strategies that are priced.
     pub subjects: Vec<StrategyName>,
     /// The strategy that they are priced against.
     pub baseline: StrategyName,
     /// Whether each subject is also measured against itself, which gives the noise floor.
     pub control: bool,
+}
+
+/// A point of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// Size of the model.
+    pub plans: u32,
+    /// Place in the manifest's list of backends.
+    pub backend: usize,
+    /// Shape of the model's table.
+    pub shape: Shape,
+    /// What the proxy adds to each round trip; `None` without a proxy.
+    pub delay: Option<Nanos>,
+    /// The strategy that is priced.
+    pub subject: StrategyName,
 }
 
 /// How each fork measures.
@@ -300,6 +400,8 @@ pub struct FigureSettings {
     pub resamples: u32,
     /// Differences within ± this margin count as equivalent.
     pub margin: Nanos,
+    /// Penalties for which the distance is asked that would make them.
+    pub distance_for: Vec<Nanos>,
     /// Id of the figure that the experiment is about.
     pub primary: String,
 }

@@ -38,6 +38,7 @@ pub(super) struct Wire {
     pub question: Option<At<String>>,
     pub analysis: Option<At<String>>,
     pub backend: BackendWire,
+    pub backends: Option<At<Vec<BackendWire>>>,
     pub grid: GridWire,
     pub measure: MeasureWire,
     pub figures: FiguresWire,
@@ -47,8 +48,12 @@ pub(super) struct Wire {
 
 #[derive(Debug, Default)]
 pub(super) struct BackendWire {
+    /// The table's own name, `backend` or `backends[0]`.
+    pub path: String,
     pub span: Option<Range<usize>>,
+    pub name: Option<At<String>>,
     pub engine: Option<At<String>>,
+    pub socket: Option<At<String>>,
     pub storage: Option<At<String>>,
     pub journal_mode: Option<At<String>>,
     pub synchronous: Option<At<String>>,
@@ -64,6 +69,7 @@ pub(super) struct GridWire {
     pub span: Option<Range<usize>>,
     pub plans: Option<At<Vec<At<Number>>>>,
     pub schemas: Option<At<Vec<At<String>>>>,
+    pub delay_us: Option<At<Vec<At<Number>>>>,
     pub subjects: Option<At<Vec<At<String>>>>,
     pub baseline: Option<At<String>>,
     pub control: Option<At<bool>>,
@@ -87,6 +93,7 @@ pub(super) struct FiguresWire {
     pub debounce_ms: Option<At<Number>>,
     pub resamples: Option<At<Number>>,
     pub margin_ms: Option<At<Number>>,
+    pub distance_for_ms: Option<At<Vec<At<Number>>>>,
     pub primary: Option<At<String>>,
 }
 
@@ -134,6 +141,13 @@ pub(super) fn read(source: &str) -> Result<(Wire, Reader<'_>), Vec<Fault>> {
     if let Some(section) = root.section(&mut reader, "backend") {
         wire.backend = backend(section, &mut reader);
     }
+    if let Some(At { value, span }) = root.sections(&mut reader, "backends") {
+        let backends = value.into_iter().map(|section| backend(section, &mut reader));
+        wire.backends = Some(At {
+            value: backends.collect(),
+            span,
+        });
+    }
     if let Some(section) = root.section(&mut reader, "grid") {
         wire.grid = grid(section, &mut reader);
     }
@@ -161,8 +175,11 @@ pub(super) fn read(source: &str) -> Result<(Wire, Reader<'_>), Vec<Fault>> {
 
 fn backend(mut section: Section<'_>, reader: &mut Reader<'_>) -> BackendWire {
     let wire = BackendWire {
+        path: section.path.clone(),
         span: Some(section.span.clone()),
+        name: section.string(reader, "name"),
         engine: section.string(reader, "engine"),
+        socket: section.string(reader, "socket"),
         storage: section.string(reader, "storage"),
         journal_mode: section.string(reader, "journal_mode"),
         synchronous: section.string(reader, "synchronous"),
@@ -181,6 +198,7 @@ fn grid(mut section: Section<'_>, reader: &mut Reader<'_>) -> GridWire {
         span: Some(section.span.clone()),
         plans: section.numbers(reader, "plans"),
         schemas: section.strings(reader, "schemas"),
+        delay_us: section.numbers(reader, "delay_us"),
         subjects: section.strings(reader, "subjects"),
         baseline: section.string(reader, "baseline"),
         control: section.boolean(reader, "control"),
@@ -210,6 +228,7 @@ fn figures(mut section: Section<'_>, reader: &mut Reader<'_>) -> FiguresWire {
         debounce_ms: section.number(reader, "debounce_ms"),
         resamples: section.number(reader, "resamples"),
         margin_ms: section.number(reader, "margin_ms"),
+        distance_for_ms: section.numbers(reader, "distance_for_ms"),
         primary: section.string(reader, "primary"),
     };
     section.end(reader);

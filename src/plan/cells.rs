@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Point};
 use crate::strategy::StrategyName;
-use crate::units::CellIndex;
+use crate::units::{CellIndex, Nanos};
 use crate::workload::{Shape, Workload};
 
 /// What a cell is there for.
@@ -48,6 +48,13 @@ pub struct Cell {
     pub kind: CellKind,
     /// The backend's label.
     pub backend: String,
+    /// The backend's name, where the manifest has several.
+    pub backend_name: Option<String>,
+    /// Place of the backend in the manifest's list.
+    pub backend_place: usize,
+    /// What a proxy adds to each round trip; `None` without a proxy. Of a path cell, this is the subject's side: the
+    /// baseline's has no proxy.
+    pub path_delay: Option<Nanos>,
     /// Size of the model.
     pub plans: u32,
     /// Horizon of the projection.
@@ -76,13 +83,20 @@ impl Cell {
     /// What the cell is, independent of its place: random orders derive from it, so that adding a cell to a manifest
     /// leaves the orders of the others as they were.
     pub(super) fn coordinates(&self) -> String {
-        // The study's shape goes without saying, so that its orders are those of manifests that know of no other.
-        let schema = match self.shape {
-            Shape::Kv => String::new(),
-            shape => format!(" schema={}", shape.as_str()),
-        };
+        // The study's shape goes without saying, and so do the only backend and a path without a proxy, so that orders
+        // are those of manifests that know of no other.
+        let mut further = String::new();
+        if self.shape != Shape::Kv {
+            further.extend([" schema=", self.shape.as_str()]);
+        }
+        if let Some(name) = &self.backend_name {
+            further.extend([" name=", name]);
+        }
+        if let Some(delay) = self.path_delay {
+            further.extend([" delay_ns=", &delay.0.to_string()]);
+        }
         format!(
-            "kind={} backend={} plans={} months={} subject={} baseline={}{schema}",
+            "kind={} backend={} plans={} months={} subject={} baseline={}{further}",
             self.kind.as_str(),
             self.backend,
             self.plans,
@@ -93,37 +107,41 @@ impl Cell {
     }
 }
 
-/// Comparisons by size, schema and subject, then a control a comparison whose sides differ.
+/// Comparisons in the order of the grid, then a control a comparison whose sides differ, then the proxy's own cells.
 pub(super) fn lay_out(manifest: &Manifest) -> Vec<Cell> {
     let grid = &manifest.grid;
-    let cell = |kind, id, (plans, shape, subject), baseline| Cell {
+    let cell = |kind, id, point: &Point, baseline| Cell {
         index: CellIndex(0),
         id,
         kind,
-        backend: manifest.backend.label(),
-        plans,
+        backend: manifest.backends[point.backend].backend.label(),
+        backend_name: grid.backend_name(point).map(str::to_owned),
+        backend_place: point.backend,
+        path_delay: point.delay,
+        plans: point.plans,
         months: manifest.measure.months,
-        shape,
+        shape: point.shape,
         names_shape: grid.names_schemas(),
-        subject,
+        subject: point.subject,
         baseline,
     };
-    let comparisons = grid.points().map(|point| {
-        let (plans, shape, subject) = point;
-        let id = grid.cell_id(plans, shape, subject);
-        cell(CellKind::Comparison, id, point, grid.baseline)
-    });
-    let controls = grid
+    let comparisons = grid
         .points()
-        .filter(|&(_, _, subject)| grid.control && subject != grid.baseline)
-        .map(|point| {
-            let (plans, shape, subject) = point;
-            let id = grid.control_id(plans, shape, subject);
-            cell(CellKind::Control, id, point, subject)
-        });
+        .map(|point| cell(CellKind::Comparison, grid.cell_id(&point), &point, grid.baseline));
+    let controls = grid
+        .controls()
+        .map(|point| cell(CellKind::Control, grid.control_id(&point), &point, point.subject));
+    let of_path = grid
+        .path_controls()
+        .map(|point| cell(CellKind::Path, grid.path_id(&point), &point, point.subject));
     let numbered = |(index, cell): (usize, Cell)| Cell {
         index: CellIndex(index as u32),
         ..cell
     };
-    comparisons.chain(controls).enumerate().map(numbered).collect()
+    comparisons
+        .chain(controls)
+        .chain(of_path)
+        .enumerate()
+        .map(numbered)
+        .collect()
 }

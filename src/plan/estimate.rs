@@ -4,7 +4,7 @@
 //! serve to tell a minute from an hour.
 
 use super::Cell;
-use crate::manifest::{Backend, Manifest, Server};
+use crate::manifest::{Backend, Manifest, Server, Storage};
 use crate::strategy::StrategyName;
 use crate::units::Nanos;
 
@@ -25,18 +25,18 @@ struct BackendCosts {
 
 fn costs(backend: &Backend) -> BackendCosts {
     match backend {
-        Backend::SqliteMemory => BackendCosts {
-            start: 0.1e9,
-            fork: 50e6,
-            trip: 0.0,
-            write: 20e3,
-        },
-        Backend::SqliteFile { .. } => BackendCosts {
-            start: 0.1e9,
-            fork: 80e6,
-            trip: 0.0,
-            write: 60e3,
-        },
+        Backend::Sqlite { storage, socket } => {
+            let (fork, write) = match storage {
+                Storage::Memory => (50e6, 20e3),
+                Storage::File { .. } => (80e6, 60e3),
+            };
+            BackendCosts {
+                start: 0.1e9,
+                fork,
+                trip: if socket.is_some() { 50e3 } else { 0.0 },
+                write,
+            }
+        }
         Backend::Postgres { server, .. } => BackendCosts {
             start: match server {
                 Server::Ephemeral { .. } => 2e9,
@@ -47,17 +47,27 @@ fn costs(backend: &Backend) -> BackendCosts {
             trip: 100e3,
             write: 150e3,
         },
+        Backend::H2 => BackendCosts {
+            start: 1e9,
+            fork: 300e6,
+            trip: 150e3,
+            write: 150e3,
+        },
     }
 }
 
-/// Sum over all forks of all cells, with the start of the backend.
+/// Sum over all forks of all cells, with the start of the backends.
 pub(super) fn run(manifest: &Manifest, cells: &[Cell]) -> Nanos {
-    let costs = costs(&manifest.backend);
+    let costs: Vec<BackendCosts> = manifest.backends.iter().map(|named| costs(&named.backend)).collect();
     let pairs = f64::from(manifest.measure.previews) + f64::from(manifest.measure.warmup);
-    let forks: f64 = (cells.iter())
-        .map(|cell| costs.fork + pairs * (preview(&costs, cell, cell.subject) + preview(&costs, cell, cell.baseline)))
-        .sum();
-    Nanos((costs.start + forks * f64::from(manifest.measure.forks)) as i64)
+    let of_cell = |cell: &Cell| {
+        let costs = &costs[cell.backend_place];
+        let sides = preview(costs, cell, cell.subject) + preview(costs, cell, cell.baseline);
+        costs.fork + pairs * sides
+    };
+    let forks: f64 = cells.iter().map(of_cell).sum();
+    let starts: f64 = costs.iter().map(|costs| costs.start).sum();
+    Nanos((starts + forks * f64::from(manifest.measure.forks)) as i64)
 }
 
 fn preview(costs: &BackendCosts, cell: &Cell, strategy: StrategyName) -> f64 {
@@ -68,6 +78,7 @@ fn preview(costs: &BackendCosts, cell: &Cell, strategy: StrategyName) -> f64 {
     if strategy == StrategyName::Copy {
         return compute;
     }
-    let trips = f64::from(facts.round_trips.unwrap_or(UNKNOWN_TRIPS)) * costs.trip;
+    let delay = cell.path_delay.map_or(0.0, |delay| delay.0 as f64);
+    let trips = f64::from(facts.round_trips.unwrap_or(UNKNOWN_TRIPS)) * (costs.trip + delay);
     compute + trips + costs.write.max(facts.nominal_ms * 1e6) + cell.fields() as f64 * NANOS_PER_ROW
 }

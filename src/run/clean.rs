@@ -162,13 +162,15 @@ impl Leftover {
         if let Some(url) = url {
             return Ok(UrlTemplate::new(url));
         }
-        match Manifest::read(&self.run.join("manifest.toml"))?.backend {
+        let backends = Manifest::read(&self.run.join("manifest.toml"))?.backends;
+        let url = backends.into_iter().find_map(|named| match named.backend {
             Backend::Postgres {
                 server: Server::Url(url),
                 ..
-            } => Ok(url),
-            _ => Err(CleanError::NoServer { run: self.run.clone() }),
-        }
+            } => Some(url),
+            _ => None,
+        });
+        url.ok_or_else(|| CleanError::NoServer { run: self.run.clone() })
     }
 
     fn is_guest(&self) -> bool {

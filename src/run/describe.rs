@@ -1,7 +1,7 @@
 //! What stands in the archive about a run before its first fork: the resolved manifest, the program, the cells.
 
 use crate::archive::{CellRow, EvidenceFile, Setting, Standing, claims_rows, registration_rows};
-use crate::manifest::{Backend, Manifest, Server};
+use crate::manifest::{Backend, Manifest, NamedBackend, Server, Socket, Storage};
 use crate::plan::{Cell, Plan};
 
 /// The resolved manifest with every default filled in, as a run archives it.
@@ -12,7 +12,9 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     rows.add("manifest", "question", &manifest.question);
     rows.add("manifest", "analysis", &manifest.analysis);
     rows.add("manifest", "sha256", &manifest.source.sha256);
-    backend(&mut rows, &manifest.backend);
+    for named in &manifest.backends {
+        backend(&mut rows, named);
+    }
     let grid = &manifest.grid;
     rows.add("grid", "plans", &join(grid.plans.iter()));
     if grid.names_schemas() {
@@ -21,6 +23,9 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
             "schemas",
             &join(grid.schemas.iter().map(|shape| shape.as_str())),
         );
+    }
+    if !grid.delays.is_empty() {
+        rows.number("grid", "delays", &join(grid.delays.iter().map(|delay| delay.0)), "ns");
     }
     rows.add("grid", "subjects", &join(grid.subjects.iter()));
     rows.add("grid", "baseline", grid.baseline.as_str());
@@ -38,6 +43,10 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     rows.number("figures", "resamples", &figures.resamples, "resamples");
     rows.number("figures", "margin", &figures.margin.0, "ns");
     rows.add("figures", "primary", &figures.primary);
+    if !figures.distance_for.is_empty() {
+        let asked = join(figures.distance_for.iter().map(|penalty| penalty.0));
+        rows.number("figures", "distance_for", &asked, "ns");
+    }
     rows.0.extend(manifest.registration.iter().flat_map(registration_rows));
     rows.0.extend(claims_rows(&manifest.claims));
     rows.0
@@ -87,35 +96,50 @@ impl Rows {
     }
 }
 
-fn backend(rows: &mut Rows, backend: &Backend) {
-    rows.add("backend", "label", &backend.label());
-    match backend {
-        Backend::SqliteMemory => rows.add("backend", "engine", "sqlite"),
-        Backend::SqliteFile {
-            journal_mode,
-            synchronous,
-        } => {
-            rows.add("backend", "engine", "sqlite");
-            rows.add("backend", "journal_mode", journal_mode.as_str());
-            rows.add("backend", "synchronous", synchronous.as_str());
+/// A backend under `backend`, or under `backend.NAME` where there are several.
+fn backend(rows: &mut Rows, named: &NamedBackend) {
+    let section = match &named.name {
+        Some(name) => format!("backend.{name}"),
+        None => "backend".to_owned(),
+    };
+    let mut add = |key: &str, value: &str| rows.add(&section, key, value);
+    add("label", &named.backend.label());
+    match &named.backend {
+        Backend::Sqlite { storage, socket } => {
+            add("engine", "sqlite");
+            if let Storage::File {
+                journal_mode,
+                synchronous,
+            } = storage
+            {
+                add("journal_mode", journal_mode.as_str());
+                add("synchronous", synchronous.as_str());
+            }
+            if let Some(socket) = socket {
+                add("socket", socket.as_str());
+            }
         }
-        Backend::Postgres { server, .. } => {
-            rows.add("backend", "engine", "postgres");
+        Backend::Postgres { server, socket, .. } => {
+            add("engine", "postgres");
             match server {
                 Server::Ephemeral { settings } => {
-                    rows.add("backend", "provision", "ephemeral");
+                    add("provision", "ephemeral");
+                    if *socket == Socket::Unix {
+                        add("socket", socket.as_str());
+                    }
                     for (name, value) in settings {
-                        rows.add("backend", &format!("settings.{name}"), value);
+                        add(&format!("settings.{name}"), value);
                     }
                 }
                 Server::Container { image } => {
-                    rows.add("backend", "provision", "container");
-                    rows.add("backend", "image", image);
+                    add("provision", "container");
+                    add("image", image);
                 }
                 // The URL is not archived: what a variable holds may be a secret, and an address is private.
-                Server::Url(_) => rows.add("backend", "provision", "url"),
+                Server::Url(_) => add("provision", "url"),
             }
         }
+        Backend::H2 => add("engine", "h2"),
     }
 }
 
@@ -124,9 +148,9 @@ fn join(items: impl Iterator<Item = impl ToString>) -> String {
 }
 
 /// The plan's cells as rows.
-pub(super) fn cells(plan: &Plan, backend: &Backend) -> Vec<CellRow> {
-    let at_a_distance = matches!(backend, Backend::Postgres { .. });
-    plan.cells().iter().map(|cell| row(cell, at_a_distance)).collect()
+pub(super) fn cells(plan: &Plan, backends: &[NamedBackend]) -> Vec<CellRow> {
+    let row = |cell: &Cell| row(cell, backends[cell.backend_place].backend.is_behind_a_socket());
+    plan.cells().iter().map(row).collect()
 }
 
 fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
@@ -144,6 +168,7 @@ fn row(cell: &Cell, at_a_distance: bool) -> CellRow {
         baseline: cell.baseline.to_string(),
         schema_shape: cell.names_shape.then(|| cell.shape.as_str().to_owned()),
         round_trips: trips.filter(|_| at_a_distance),
-        path_delay: None,
+        path_delay: cell.path_delay,
+        backend_name: cell.backend_name.clone(),
     }
 }

@@ -17,6 +17,7 @@ mod registration;
 mod resume;
 mod scheduling;
 mod stand;
+mod stands;
 mod supervisor;
 mod worker;
 

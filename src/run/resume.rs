@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::describe;
-use super::stand::Stand;
+use super::stands::Stands;
 use super::supervisor::{Observer, RunError, Summary, Supervisor, at, discretion, facts_before_a_fork};
 use crate::archive::{Archive, FactRow, LostFork, ReadError, RunWriter, Setting, TakeUpError, TakenUp, When, recover};
 use crate::environment::{self, Discretion};
@@ -84,9 +84,9 @@ impl Supervisor<'_> {
             ));
         }
         let mut summary = summary_of(&archive).map_err(TakeUpError::from)?;
-        let stand = self.open(&mut writer, observer, go_on)?;
-        let outcome = self.forks(&stand, &mut writer, &mut summary, observer);
-        self.close(outcome, stand, writer, &summary, observer)
+        let stands = self.open(&mut writer, observer, go_on)?;
+        let outcome = self.forks(&stands, &mut writer, &mut summary, observer);
+        self.close(outcome, stands, writer, &summary, observer)
     }
 
     /// Holds that this program would go on with the very run that was begun.
@@ -136,14 +136,14 @@ fn finish_sealing(run: &Path) -> Result<Summary, RunError> {
     Ok(summary_of(&archive).map_err(TakeUpError::from)?)
 }
 
-fn go_on(stand: &Stand, writer: &mut RunWriter) -> Result<(), RunError> {
-    let mut facts = facts_before_a_fork(stand, writer.directory())?;
+fn go_on(stands: &Stands, writer: &mut RunWriter) -> Result<(), RunError> {
+    let mut facts = facts_before_a_fork(stands, writer.directory())?;
     facts.extend(
-        stand
+        stands
             .schema()
             .map(|schema| environment::Fact::known("server", "schema", schema, "this run")),
     );
-    Ok(writer.resume(at(When::Resume, facts, &discretion(stand)))?)
+    Ok(writer.resume(at(When::Resume, facts, &discretion(stands)))?)
 }
 
 /// What the forks that are there have to say.

@@ -1,4 +1,4 @@
-//! The backend made ready for a run, and put away after it.
+//! One backend made ready for a run, and put away after it.
 //!
 //! Whatever the run creates outside its own directory is created here: a server of its own, or a schema on somebody
 //! else's. Nothing else is touched.
@@ -16,7 +16,7 @@ use crate::backend::provision::{self, Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
 use crate::digest;
 use crate::environment::Fact;
-use crate::manifest::{Backend, JournalMode, Server, Synchronous, UnsetVariable, UrlTemplate};
+use crate::manifest::{Backend, Server, Socket, Storage, UnsetVariable, UrlTemplate};
 use crate::strategy::StrategyName;
 
 /// Why the backend could not be made ready.
@@ -68,20 +68,13 @@ pub enum StandError {
     },
 }
 
-/// The directory of SQLite's files within a run's.
-const SCRATCH: &str = "scratch";
-
 /// A backend that is ready.
 pub(super) enum Stand {
-    SqliteMemory,
-    SqliteFile {
-        creations: Creations,
-        scratch: PathBuf,
-        journal_mode: JournalMode,
-        synchronous: Synchronous,
-    },
+    /// SQLite, which every fork begins anew.
+    Sqlite,
+    /// A PostgreSQL server with the run's schema.
     Postgres {
-        creations: Creations,
+        /// By TCP, or as the URL says.
         target: Box<Target>,
         schema: String,
         provisioned: Option<Provisioned>,
@@ -105,84 +98,70 @@ pub(super) struct Occasion<'a> {
 }
 
 impl Stand {
-    /// Starts what must be started and creates the run's schema.
-    pub fn make_ready(backend: &Backend, occasion: &mut Occasion<'_>) -> Result<Self, StandError> {
-        match backend {
-            Backend::SqliteMemory => Ok(Self::SqliteMemory),
-            Backend::SqliteFile {
-                journal_mode,
-                synchronous,
-            } => {
-                let creations = noting(occasion, &[Creation::Directory(SCRATCH.to_owned())])?;
-                let scratch = occasion.directory.join(SCRATCH);
-                std::fs::create_dir(&scratch).map_err(|source| StandError::Scratch {
-                    path: scratch.clone(),
-                    source,
-                })?;
-                Ok(Self::SqliteFile {
-                    creations,
-                    scratch,
-                    journal_mode: *journal_mode,
-                    synchronous: *synchronous,
-                })
-            }
-            Backend::Postgres { server, schema } => {
-                let schema = schema.clone().unwrap_or_else(|| fresh_schema(occasion.run));
-                needs::of_machine(occasion.strategies)?;
-                let (target, provisioned) = reach(server, occasion)?;
-                let mut control = Control::connect(&target)?;
-                control.require_supported()?;
-                needs::of_server(occasion.strategies, &mut control)?;
-                // What is made on a server of the run's own goes with the server.
-                let guest = provisioned.is_none();
-                let creations = if guest {
-                    noting(occasion, &[Creation::Guest, Creation::Schema(schema.clone())])?
-                } else {
-                    noting(occasion, &[])?
-                };
-                control.create_schema(&schema)?;
-                Ok(Self::Postgres {
-                    creations,
-                    target: Box::new(target),
-                    schema,
-                    provisioned,
-                })
-            }
+    /// Starts what must be started and creates the run's schema, once that is noted.
+    pub fn make_ready(
+        backend: &Backend,
+        creations: &Creations,
+        occasion: &mut Occasion<'_>,
+    ) -> Result<Self, StandError> {
+        let Backend::Postgres { server, schema, .. } = backend else {
+            return Ok(Self::Sqlite);
+        };
+        let schema = schema.clone().unwrap_or_else(|| fresh_schema(occasion.run));
+        needs::of_machine(occasion.strategies)?;
+        let (target, provisioned) = reach(server, occasion)?;
+        let mut control = Control::connect(&target)?;
+        control.require_supported()?;
+        needs::of_server(occasion.strategies, &mut control)?;
+        // What is made on a server of the run's own goes with the server.
+        if provisioned.is_none() {
+            note(creations, &[Creation::Guest, Creation::Schema(schema.clone())])?;
         }
+        control.create_schema(&schema)?;
+        Ok(Self::Postgres {
+            target: Box::new(target),
+            schema,
+            provisioned,
+        })
     }
 
     /// The schema that the run made, where it made one: after a `kill -9` this is what is left to remove.
     pub fn schema(&self) -> Option<&str> {
         match self {
-            Self::SqliteMemory | Self::SqliteFile { .. } => None,
+            Self::Sqlite => None,
             Self::Postgres { schema, .. } => Some(schema),
         }
     }
 
-    /// Where the worker at a place of the run finds its backend.
-    pub fn place(&self, position: u32) -> Place {
-        match self {
-            Self::SqliteMemory => Place::SqliteMemory,
-            Self::SqliteFile {
-                scratch,
-                journal_mode,
-                synchronous,
-                ..
-            } => Place::SqliteFile {
-                path: scratch.join(format!("{position:05}.sqlite")),
-                journal_mode: journal_mode.as_str().to_owned(),
-                synchronous: synchronous.as_str().to_owned(),
-            },
-            Self::Postgres {
-                target,
-                schema,
-                creations,
-                ..
-            } => Place::Postgres {
-                target: Target::clone(target),
-                schema: schema.clone(),
-                creations: creations.path().to_owned(),
-            },
+    /// Whether the server is somebody else's.
+    pub fn is_guest(&self) -> bool {
+        matches!(self, Self::Postgres { provisioned: None, .. })
+    }
+
+    /// Where the worker at a place of the run finds this backend.
+    pub fn place(&self, backend: &Backend, files: &Files<'_>, position: u32) -> Place {
+        match (self, backend) {
+            (
+                Self::Postgres {
+                    target,
+                    schema,
+                    provisioned,
+                },
+                Backend::Postgres { socket, .. },
+            ) => {
+                let directory = provisioned.as_ref().and_then(Provisioned::socket_directory);
+                let target = Target::clone(target);
+                Place::Postgres {
+                    target: match directory.filter(|_| *socket == Socket::Unix) {
+                        Some(directory) => target.by_socket(directory),
+                        None => target,
+                    },
+                    schema: schema.clone(),
+                    creations: files.creations.to_owned(),
+                }
+            }
+            (_, Backend::Sqlite { storage, .. }) => sqlite_place(*storage, files, position),
+            _ => Place::SqliteMemory,
         }
     }
 
@@ -207,7 +186,7 @@ impl Stand {
     /// Facts about the backend as it is now.
     pub fn facts(&self) -> Result<Vec<Fact>, StandError> {
         match self {
-            Self::SqliteMemory | Self::SqliteFile { .. } => Ok(vec![Fact::known(
+            Self::Sqlite => Ok(vec![Fact::known(
                 "sqlite",
                 "version",
                 sqlite::library_version(),
@@ -227,53 +206,62 @@ impl Stand {
     }
 
     /// Removes what was created. A server of the run's own goes as a whole.
-    pub fn put_away(self) -> Result<(), StandError> {
+    pub fn put_away(self, creations: &Creations) -> Result<(), StandError> {
         match self {
-            Self::SqliteMemory => Ok(()),
-            Self::SqliteFile { creations, scratch, .. } => {
-                std::fs::remove_dir_all(&scratch).map_err(|source| StandError::Scratch { path: scratch, source })?;
-                forget(&creations)
-            }
+            Self::Sqlite => Ok(()),
             Self::Postgres {
-                creations,
                 provisioned: Some(server),
                 ..
             } => {
-                remove_directories(&creations)?;
-                server.stop()?;
-                forget(&creations)
+                remove_directories(creations)?;
+                Ok(server.stop()?)
             }
             Self::Postgres {
-                creations,
                 target,
                 schema,
                 provisioned: None,
             } => {
-                remove_from(&target, &creations)?;
+                remove_from(&target, creations)?;
                 let removed = Control::connect(&target).and_then(|mut control| control.drop_schema(&schema));
                 removed.map_err(|source| match source {
                     // These two name the schema and the reason themselves.
                     PgError::SchemaNotEmpty { .. } | PgError::SchemaForeign { .. } => StandError::Server(source),
                     source => StandError::Left { schema, source },
-                })?;
-                forget(&creations)
+                })
             }
         }
     }
 }
 
-/// Begins the list of what is made, before anything is.
-fn noting(occasion: &Occasion<'_>, first: &[Creation]) -> Result<Creations, StandError> {
-    let creations = Creations::of_run(occasion.directory);
-    [Creation::Process(std::process::id())]
-        .iter()
-        .chain(first)
-        .try_for_each(|creation| creations.note(creation))
-        .map_err(|source| StandError::Noted {
-            path: creations.path().to_owned(),
-            source,
-        })?;
-    Ok(creations)
+/// Where a run keeps what its forks need.
+pub(super) struct Files<'a> {
+    /// The directory for SQLite's files.
+    pub scratch: &'a Path,
+    /// The list of what was made elsewhere.
+    pub creations: &'a Path,
+}
+
+fn sqlite_place(storage: Storage, files: &Files<'_>, position: u32) -> Place {
+    match storage {
+        Storage::Memory => Place::SqliteMemory,
+        Storage::File {
+            journal_mode,
+            synchronous,
+        } => Place::SqliteFile {
+            path: files.scratch.join(format!("{position:05}.sqlite")),
+            journal_mode: journal_mode.as_str().to_owned(),
+            synchronous: synchronous.as_str().to_owned(),
+        },
+    }
+}
+
+/// Adds to the list of what is made, before it is.
+pub(super) fn note(creations: &Creations, made: &[Creation]) -> Result<(), StandError> {
+    let mut noted = made.iter().map(|creation| creations.note(creation));
+    noted.try_for_each(|noted| noted).map_err(|source| StandError::Noted {
+        path: creations.path().to_owned(),
+        source,
+    })
 }
 
 /// Removes the prepared directories of servers that a worker which was ended has left.
@@ -288,13 +276,6 @@ fn remove_directories(creations: &Creations) -> Result<(), StandError> {
         }
     }
     Ok(())
-}
-
-fn forget(creations: &Creations) -> Result<(), StandError> {
-    creations.forget().map_err(|source| StandError::Noted {
-        path: creations.path().to_owned(),
-        source,
-    })
 }
 
 /// Removes the databases that strategies made, where they are still there: a worker that was ended removes nothing.

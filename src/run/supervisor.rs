@@ -12,7 +12,8 @@ use super::attendant::{Event, Events, ForkFailure, attend};
 use super::describe;
 use super::protocol::ForkOrder;
 use super::resume::ResumeError;
-use super::stand::{Occasion, Stand, StandError};
+use super::stand::{Occasion, StandError};
+use super::stands::Stands;
 use crate::archive::{
     EvidenceFile, FactRow, ForkPart, ForkRow, ForkStatus, LedgerState, PairRow, PairStatus, RunIdentity, RunWriter,
     Standing, When, WriteError,
@@ -164,12 +165,12 @@ impl<'a> Supervisor<'a> {
             started,
         };
         let mut writer = RunWriter::create(results, &identity)?;
-        let opened = self.open(&mut writer, observer, |stand, writer| {
+        let opened = self.open(&mut writer, observer, |stands, writer| {
             writer.keep(&self.evidence)?;
-            self.announce(stand, writer, started)
+            self.announce(stands, writer, started)
         });
-        let stand = match opened {
-            Ok(stand) => stand,
+        let stands = match opened {
+            Ok(stands) => stands,
             Err(error) => {
                 // Nothing was announced or measured. That the empty directory stays would be the smaller trouble.
                 let _ = writer.withdraw();
@@ -177,8 +178,8 @@ impl<'a> Supervisor<'a> {
             }
         };
         let mut summary = Summary::default();
-        let outcome = self.forks(&stand, &mut writer, &mut summary, observer);
-        self.close(outcome, stand, writer, &summary, observer)
+        let outcome = self.forks(&stands, &mut writer, &mut summary, observer);
+        self.close(outcome, stands, writer, &summary, observer)
     }
 
     /// Makes the backend ready and announces the run, or that it goes on.
@@ -186,8 +187,8 @@ impl<'a> Supervisor<'a> {
         &self,
         writer: &mut RunWriter,
         observer: &mut dyn Observer,
-        announce: impl FnOnce(&Stand, &mut RunWriter) -> Result<(), RunError>,
-    ) -> Result<Stand, RunError> {
+        announce: impl FnOnce(&Stands, &mut RunWriter) -> Result<(), RunError>,
+    ) -> Result<Stands, RunError> {
         let mut occasion = Occasion {
             exe: &self.exe,
             directory: writer.directory(),
@@ -196,27 +197,27 @@ impl<'a> Supervisor<'a> {
             stage: &mut |what: &str| observer.stage(what),
             interrupted: &|| self.interrupt.is_raised(),
         };
-        let stand = match Stand::make_ready(&self.manifest.backend, &mut occasion) {
+        let stands = match Stands::make_ready(&self.manifest.backends, &mut occasion) {
             Err(StandError::Provision(ProvisionError::Interrupted)) => return Err(RunError::InterruptedEarly),
             made => made?,
         };
         if self.interrupt.is_raised() {
-            put_away(stand, observer);
+            put_away(stands, observer);
             return Err(RunError::InterruptedEarly);
         }
-        match announce(&stand, writer) {
-            Ok(()) => Ok(stand),
+        match announce(&stands, writer) {
+            Ok(()) => Ok(stands),
             Err(error) => {
-                put_away(stand, observer);
+                put_away(stands, observer);
                 Err(error)
             }
         }
     }
 
-    fn announce(&self, stand: &Stand, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
+    fn announce(&self, stands: &Stands, writer: &mut RunWriter, started: DateTime<Utc>) -> Result<(), RunError> {
         let started = started.to_rfc3339_opts(SecondsFormat::Secs, true);
-        let cells = describe::cells(self.plan, &self.manifest.backend);
-        let facts = facts_before_a_fork(stand, writer.directory())?;
+        let cells = describe::cells(self.plan, &self.manifest.backends);
+        let facts = facts_before_a_fork(stands, writer.directory())?;
         // The ledger is locked from here until the start is entered.
         let standing = writer.begin(&self.standing)?;
         let settings = describe::settings(
@@ -224,23 +225,23 @@ impl<'a> Supervisor<'a> {
             self.plan,
             writer.run(),
             &started,
-            stand.schema(),
+            stands.schema(),
             &standing,
             &self.evidence,
         );
-        Ok(writer.announce(&settings, &cells, at(When::Start, facts, &discretion(stand)))?)
+        Ok(writer.announce(&settings, &cells, at(When::Start, facts, &discretion(stands)))?)
     }
 
     /// Measures every fork that is not on disk.
     pub(super) fn forks(
         &self,
-        stand: &Stand,
+        stands: &Stands,
         writer: &mut RunWriter,
         summary: &mut Summary,
         observer: &mut dyn Observer,
     ) -> Result<(), ForkFailure> {
         let forks = self.plan.schedule().len() as u32;
-        let discretion = discretion(stand);
+        let discretion = discretion(stands);
         for (position, slot) in (0u32..).zip(self.plan.schedule()) {
             let cell = self.plan.cell(slot.cell);
             if writer.has(cell.index, slot.fork) {
@@ -248,7 +249,7 @@ impl<'a> Supervisor<'a> {
                 continue;
             }
             observer.fork_started(position, forks, &cell.id);
-            let order = self.order(*slot, position, stand);
+            let order = self.order(*slot, position, stands);
             let planned = order.previews + order.warmup;
             let mut progress = |pairs| observer.pairs_done(pairs, planned);
             let (fork, pairs) = attend(&self.exe, &order, &self.events, &mut progress)?;
@@ -274,7 +275,7 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    fn order(&self, slot: ForkSlot, position: u32, stand: &Stand) -> ForkOrder {
+    fn order(&self, slot: ForkSlot, position: u32, stands: &Stands) -> ForkOrder {
         let measure = &self.manifest.measure;
         ForkOrder {
             cell: self.plan.cell(slot.cell).clone(),
@@ -285,7 +286,7 @@ impl<'a> Supervisor<'a> {
             seed: measure.seed,
             coin: measure.order == PairOrder::Coin,
             timeout: measure.timeout,
-            place: stand.place(position),
+            place: stands.place(self.plan.cell(slot.cell).backend_place, position),
         }
     }
 
@@ -293,16 +294,20 @@ impl<'a> Supervisor<'a> {
     pub(super) fn close(
         &self,
         outcome: Result<(), ForkFailure>,
-        stand: Stand,
+        stands: Stands,
         mut writer: RunWriter,
         summary: &Summary,
         observer: &mut dyn Observer,
     ) -> Result<Summary, RunError> {
         let directory = writer.directory().to_owned();
         let stored = writer.parts_written();
-        let discretion = discretion(&stand);
-        let server_facts = if outcome.is_ok() { stand.facts() } else { Ok(Vec::new()) };
-        put_away(stand, observer);
+        let discretion = discretion(&stands);
+        let server_facts = if outcome.is_ok() {
+            stands.facts()
+        } else {
+            Ok(Vec::new())
+        };
+        put_away(stands, observer);
         let sealed = outcome.and_then(|()| {
             let mut facts = server_facts.map_err(|error| ForkFailure::Backend(error.to_string()))?;
             facts.extend(environment::host_facts(&directory));
@@ -346,8 +351,8 @@ impl Summary {
 }
 
 /// What can't be cleaned up is told; it is no reason to lose the run.
-fn put_away(stand: Stand, observer: &mut dyn Observer) {
-    if let Err(left) = stand.put_away() {
+fn put_away(stands: Stands, observer: &mut dyn Observer) {
+    if let Err(left) = stands.put_away() {
         observer.warn(&format!("could not clean up: {left}"));
     }
 }
@@ -363,9 +368,9 @@ pub(super) fn at(when: When, facts: Vec<Fact>, discretion: &Discretion) -> Vec<F
 }
 
 /// What of this machine and of the server stays out of the archive.
-pub(super) fn discretion(stand: &Stand) -> Discretion {
+pub(super) fn discretion(stands: &Stands) -> Discretion {
     let mut discretion = Discretion::of_this_machine();
-    for name in stand.private_names() {
+    for name in stands.private_names() {
         discretion.add(name);
     }
     discretion
@@ -383,9 +388,9 @@ fn discreet(mut fork: ForkRow, mut pairs: Vec<PairRow>, discretion: &Discretion)
 }
 
 /// Facts about build, backend and machine.
-pub(super) fn facts_before_a_fork(stand: &Stand, directory: &Path) -> Result<Vec<Fact>, StandError> {
+pub(super) fn facts_before_a_fork(stands: &Stands, directory: &Path) -> Result<Vec<Fact>, StandError> {
     let mut facts = environment::build_facts();
-    facts.extend(stand.facts()?);
+    facts.extend(stands.facts()?);
     facts.extend(environment::host_facts(directory));
     Ok(facts)
 }

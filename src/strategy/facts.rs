@@ -13,14 +13,18 @@ pub enum Ground {
     PostgresOwn,
     /// Any other PostgreSQL server.
     PostgresOther,
+    /// SQLite behind a socket.
+    SqliteServed,
+    /// H2 behind its own server for PostgreSQL's protocol.
+    H2,
 }
 
 impl Ground {
     /// The engine.
     pub fn engine(self) -> Engine {
         match self {
-            Self::SqliteMemory | Self::SqliteFile => Engine::Sqlite,
-            Self::PostgresOwn | Self::PostgresOther => Engine::Postgres,
+            Self::SqliteMemory | Self::SqliteFile | Self::SqliteServed => Engine::Sqlite,
+            Self::PostgresOwn | Self::PostgresOther | Self::H2 => Engine::Postgres,
         }
     }
 
@@ -31,6 +35,8 @@ impl Ground {
             Self::SqliteFile => "sqlite on a file",
             Self::PostgresOwn => "a postgres of the run's own",
             Self::PostgresOther => "a postgres that exists already",
+            Self::SqliteServed => "sqlite behind a socket",
+            Self::H2 => "h2",
         }
     }
 }

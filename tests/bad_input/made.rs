@@ -153,6 +153,7 @@ pub fn cell(index: u32, plans: u32, is_control: bool) -> CellRow {
         round_trips: None,
         schema_shape: None,
         path_delay: None,
+        backend_name: None,
     }
 }
 

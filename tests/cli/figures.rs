@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use preview_cost::archive::{ForkPairs, PairStatus, Phase};
+use preview_cost::plan::CellKind;
 use serde_json::Value;
 
 use crate::remains::{analyze, read};
@@ -185,7 +186,7 @@ fn every_figure_follows_from_the_archived_pairs() {
         let control = archive
             .cells
             .iter()
-            .find(|other| other.is_control && other.plans == cell.plans)
+            .find(|other| other.kind == CellKind::Control && other.plans == cell.plans)
             .unwrap();
         let (_, low, high) = derived(&forks_of(control.cell))["difference.median"];
         figures.insert(

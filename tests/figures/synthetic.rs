@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use chrono::{TimeZone, Utc};
 use preview_cost::archive::{
-    CellRow, FactRow, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting, SideRow, When,
+    CellRow, FactRow, ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting,
+    SideRow, When,
 };
 use preview_cost::digest;
 use preview_cost::environment::{Fact, FactStatus};
 use preview_cost::nearest_rank;
+use preview_cost::plan::CellKind;
 use preview_cost::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
 pub const MANIFEST: &str = "# A made-up manifest: no program reads it back.\nname = \"synthetic\"\n";
@@ -50,7 +52,12 @@ impl Synthetic {
         {
             let pairs = pairs(cell, fork);
             self.writer
-                .part(fork_row(cell, fork, position as u32, &pairs), &pairs)
+                .part(ForkPart {
+                    fork: fork_row(cell, fork, position as u32, &pairs),
+                    pairs,
+                    steps: Vec::new(),
+                    passages: Vec::new(),
+                })
                 .unwrap();
         }
         self
@@ -91,7 +98,11 @@ fn cells() -> Vec<CellRow> {
     let cell = |index: u32, plans: u32, is_control: bool| CellRow {
         cell: CellIndex(index),
         id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
-        is_control,
+        kind: if is_control {
+            CellKind::Control
+        } else {
+            CellKind::Comparison
+        },
         backend: "postgres local".to_owned(),
         plans,
         months: 60,
@@ -100,6 +111,8 @@ fn cells() -> Vec<CellRow> {
         baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
         round_trips: Some(if is_control { 0 } else { 3 }),
         schema_shape: None,
+        path_delay: None,
+        backend_name: None,
     };
     vec![
         cell(0, 10, false),
@@ -160,7 +173,7 @@ fn pair(cell: &CellRow, fork: u32, phase: Phase, pair: u32) -> PairRow {
         subject_first: noise(own, fork, pair, 9) % 2 == 0,
         delta: 0.001 * f64::from(pair),
         subject: side(rollback, 0, 'a'),
-        baseline: side(if cell.is_control { rollback } else { copy }, 1, 'a'),
+        baseline: side(if cell.kind == CellKind::Control { rollback } else { copy }, 1, 'a'),
         status: PairStatus::Ok,
         reason: None,
     };
@@ -218,5 +231,10 @@ fn fork_row(cell: &CellRow, fork: u32, position: u32, pairs: &[PairRow]) -> Fork
         autovacuums: Some(0),
         model_intact: Some(true),
         pool: None,
+        steps_recorded: Some(0),
+        steps_off: None,
+        passages_recorded: None,
+        own_distances: [None, None],
+        delayed_acks: None,
     }
 }

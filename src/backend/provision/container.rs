@@ -74,6 +74,7 @@ impl Container {
             user: SUPERUSER.to_owned(),
             password: Some(password),
             dbname: SUPERUSER.to_owned(),
+            socket_directory: None,
             facts: self.facts.clone(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! It is **PostgreSQL as it comes**: `fsync`, `autovacuum`, `shared_buffers` and all else keep their defaults, since a
 //! server tuned for the benchmark would measure the tuning. Only where it listens is set, and what the order asks for.
-//! It listens on 127.0.0.1 alone, without a Unix socket; its one access rule trusts 127.0.0.1. So while the run lasts,
+//! It listens on 127.0.0.1 and on a Unix socket in its own directory; its access rules trust both. So while the run lasts,
 //! every user of this machine can connect to it as its superuser: do not run it where you distrust them.
 //!
 //! Its data lie in the directory for temporary files. Where that is a `tmpfs`, the server writes to memory; the
@@ -32,7 +32,9 @@ use crate::environment::{Fact, FactStatus};
 /// written back during the first measurements.
 const INITDB_OPTIONS: [&str; 7] = ["-U", SUPERUSER, "-A", "trust", "--no-locale", "-E", "UTF8"];
 /// The whole of `pg_hba.conf`.
-const ACCESS: &str = "host all all 127.0.0.1/32 trust\n";
+const ACCESS: &str = "local all all trust\nhost all all 127.0.0.1/32 trust\n";
+/// Longest path that every system takes as the address of a Unix socket.
+const SOCKET_PATH_MAX: usize = 103;
 /// Settings that this room keeps for itself.
 const KEPT: [&str; 8] = [
     "config_file",
@@ -190,8 +192,15 @@ impl Ephemeral {
             user: SUPERUSER.to_owned(),
             password: None,
             dbname: SUPERUSER.to_owned(),
+            socket_directory: self.socket_directory().map(str::to_owned),
             facts: self.facts(),
         }
+    }
+
+    /// Where its Unix socket is; `None` where the path is too long for one.
+    fn socket_directory(&self) -> Option<&str> {
+        let directory = self.directory.path().to_str()?;
+        (directory.len() + "/.s.PGSQL.65535".len() <= SOCKET_PATH_MAX).then_some(directory)
     }
 
     /// Stops the server and removes its directory.
@@ -258,7 +267,10 @@ impl Ephemeral {
         let ours = [
             ("listen_addresses".to_owned(), Ipv4Addr::LOCALHOST.to_string()),
             ("port".to_owned(), self.port.to_string()),
-            ("unix_socket_directories".to_owned(), String::new()),
+            (
+                "unix_socket_directories".to_owned(),
+                self.socket_directory().unwrap_or_default().to_owned(),
+            ),
         ];
         let all = self.settings.iter().chain(&ours);
         all.flat_map(|(name, value)| ["-c".to_owned(), format!("{name}={value}")])

@@ -100,6 +100,11 @@ impl Provisioned {
         &self.ready.dbname
     }
 
+    /// The directory of its Unix socket; `None` where it has none on this machine.
+    pub fn socket_directory(&self) -> Option<&Path> {
+        self.ready.socket_directory.as_deref().map(Path::new)
+    }
+
     /// What is known about the server and how it was made, all in the scope `provision`.
     pub fn facts(&self) -> &[Fact] {
         &self.ready.facts

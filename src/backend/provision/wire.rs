@@ -73,6 +73,8 @@ pub(super) struct Ready {
     pub user: String,
     pub password: Option<String>,
     pub dbname: String,
+    /// The directory of its Unix socket on this machine, where it has one.
+    pub socket_directory: Option<String>,
     pub facts: Vec<Fact>,
 }
 

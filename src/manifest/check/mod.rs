@@ -6,10 +6,11 @@ mod registration;
 mod values;
 
 use super::fault::Fault;
-use super::wire::{At, FiguresWire, MeasureWire, Reader, Wire};
-use super::{Backend, FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
+use super::wire::{At, FiguresWire, MeasureWire, Number, Reader, Wire};
+use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
 use crate::units::{Nanos, Seed};
-use backend::backend;
+use backend::backends;
+pub use grid::delay_in_ids;
 use grid::grid;
 use values::{integer, millis, named, one_of, required, whole};
 
@@ -17,6 +18,8 @@ use values::{integer, millis, named, one_of, required, whole};
 pub mod limits {
     use std::ops::RangeInclusive;
 
+    /// `grid.delay_us`: what a proxy adds to each round trip, up to ten seconds.
+    pub const DELAY_US: RangeInclusive<i128> = 0..=10_000_000;
     /// `grid.plans`
     pub const PLANS: RangeInclusive<i128> = 1..=1_000_000;
     /// `measure.months`
@@ -49,29 +52,20 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let name = name(wire.name, &mut reader);
     let title = text(wire.title, "title", &mut reader);
     let question = text(wire.question, "question", &mut reader);
-    let backend_span = wire.backend.span.clone();
-    let backend = backend(wire.backend, &mut reader);
-    let ground = backend.as_ref().map(Backend::ground);
-    if backend_span.is_none() {
-        reader.fault(
-            &(0..0),
-            "backend",
-            "is missing; add a table `[backend]` with `engine = \"sqlite\"`",
-        );
-    }
-    let grid = grid(wire.grid, ground, &mut reader);
+    let backends = backends(wire.backend, wire.backends, &mut reader);
+    let grid = grid(wire.grid, backends.as_deref().unwrap_or_default(), &mut reader);
     let measure = measure(wire.measure, &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
     let registration = registration::registration(wire.registration, wire.claims.as_ref(), &mut reader);
     let claims = registration::claims(wire.claims, grid.as_ref(), &mut reader);
     let source = ManifestSource::new(reader.source);
     let stated = registration.zip(claims);
-    match (name, title, question, backend, grid, measure, figures, stated) {
+    match (name, title, question, backends, grid, measure, figures, stated) {
         (
             Some(name),
             Some(title),
             Some(question),
-            Some(backend),
+            Some(backends),
             Some(grid),
             Some(measure),
             Some(figures),
@@ -86,7 +80,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
                 title,
                 question,
                 analysis,
-                backend,
+                backends,
                 grid,
                 measure,
                 figures,
@@ -172,28 +166,45 @@ fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> C
     let resamples = whole(wire.resamples, "figures.resamples", &limits::RESAMPLES, 10_000, reader);
     let margin = required(wire.margin_ms, "figures.margin_ms", wire.span.as_ref(), reader)
         .and_then(|margin| millis(Some(margin), "figures.margin_ms", 0.0, reader));
+    let distance_for = penalties(wire.distance_for_ms, grid, reader);
     let primary = primary(wire.primary, grid?, reader);
     Some(FigureSettings {
         debounce: debounce?,
         resamples: u32::try_from(resamples?).ok()?,
         margin: margin?,
+        distance_for: distance_for?,
         primary: primary?,
     })
+}
+
+/// Penalties whose distance is asked for; there is a line to ask only where the path has two delays at least.
+fn penalties(wire: Option<At<Vec<At<Number>>>>, grid: Option<&Grid>, reader: &mut Reader<'_>) -> Checked<Vec<Nanos>> {
+    let key = "figures.distance_for_ms";
+    let Some(asked) = wire else { return Some(Vec::new()) };
+    if grid.is_some_and(|grid| grid.delays.len() < 2) {
+        let message = "asks how far away a penalty lies, which takes two delays at least in `grid.delay_us`";
+        reader.fault(&asked.span, key, message);
+        return None;
+    }
+    let penalties: Checked<Vec<Nanos>> = (asked.value.into_iter())
+        .map(|penalty| millis(Some(penalty), key, 0.0, reader))
+        .collect();
+    let mut penalties = penalties?;
+    penalties.sort_unstable();
+    penalties.dedup();
+    Some(penalties)
 }
 
 /// The primary figure; by default the difference of the first subject at the middle size.
 fn primary(wire: Option<At<String>>, grid: &Grid, reader: &mut Reader<'_>) -> Checked<String> {
     let ids: Vec<String> = (grid.points())
-        .map(|(plans, shape, subject)| grid.cell_id(plans, shape, subject))
+        .map(|point| grid.cell_id(&point))
         .flat_map(|cell| PRIMARY_FIGURES.map(|figure| format!("{cell}.{figure}")))
         .collect();
     let Some(primary) = wire else {
         let middle = grid.plans[(grid.plans.len() - 1) / 2];
-        return Some(format!(
-            "{}.{}",
-            grid.cell_id(middle, grid.schemas[0], grid.subjects[0]),
-            PRIMARY_FIGURES[0]
-        ));
+        let point = grid.points().find(|point| point.plans == middle)?;
+        return Some(format!("{}.{}", grid.cell_id(&point), PRIMARY_FIGURES[0]));
     };
     let known: Vec<&str> = ids.iter().map(String::as_str).collect();
     one_of(&primary, "figures.primary", &known, reader).map(str::to_owned)

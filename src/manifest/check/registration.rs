@@ -129,20 +129,16 @@ pub(super) fn claims(
 
 /// Ids of every figure that a run of this grid has.
 fn figures_of(grid: &Grid) -> Vec<String> {
-    let cells = (grid.points()).map(|(plans, shape, subject)| grid.cell_id(plans, shape, subject));
-    let controls = (grid.points()).filter(|(_, _, subject)| grid.control && *subject != grid.baseline);
-    let controls = controls.map(|(plans, shape, subject)| grid.control_id(plans, shape, subject));
+    let cells = grid.points().map(|point| grid.cell_id(&point));
+    let controls = grid.controls().map(|point| grid.control_id(&point));
+    let of_path = grid.path_controls().map(|point| grid.path_id(&point));
     let of_cells = cells
         .chain(controls)
+        .chain(of_path)
         .flat_map(|cell| CELL_FIGURES.iter().map(move |figure| format!("{cell}.{}", figure.key)));
-    let grown = (grid.points()).filter(|(plans, ..)| grid.plans.len() > 1 && *plans == grid.plans[0]);
-    let of_sizes = grown.flat_map(|(_, shape, subject)| {
-        let schema = if grid.names_schemas() {
-            format!(",schema={}", shape.as_str())
-        } else {
-            String::new()
-        };
-        let sides = format!("scaling[subject={subject},baseline={}{schema}]", grid.baseline);
+    let grown = (grid.points()).filter(|point| grid.plans.len() > 1 && point.plans == grid.plans[0]);
+    let of_sizes = grown.flat_map(|point| {
+        let sides = format!("scaling[{}]", grid.line(&point));
         SCALING_FIGURES
             .iter()
             .map(move |figure| format!("{sides}.{}", figure.key))

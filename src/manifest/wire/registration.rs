@@ -94,7 +94,7 @@ impl<'i> Section<'i> {
     /// Tables in double brackets, one after another; each is named by its place, from 0.
     pub(super) fn sections(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<At<Vec<Section<'i>>>> {
         let shown = self.key(key);
-        self.take(reader, key, "tables `[[claims]]`", |value, reader| {
+        self.take(reader, key, &format!("tables `[[{key}]]`"), |value, reader| {
             let array = match value.into_inner() {
                 DeValue::Array(array) => array,
                 other => return Err(kind(&other)),

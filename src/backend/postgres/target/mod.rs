@@ -14,7 +14,7 @@ mod surroundings;
 mod tests;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -190,6 +190,15 @@ impl Target {
             connect_timeout: DEFAULT_CONNECT_TIMEOUT,
             options: None,
             ignored_passfile: None,
+        }
+    }
+
+    /// The same server by way of its Unix socket in `directory`.
+    #[must_use]
+    pub fn by_socket(self, directory: &Path) -> Self {
+        Self {
+            host: Host::Socket(directory.to_owned()),
+            ..self
         }
     }
 
