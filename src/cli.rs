@@ -175,6 +175,8 @@ pub enum Only {
     Claims,
     /// The comparisons, the cheapest first, with what each strategy gives up.
     Ranking,
+    /// What the distance adds, and what passed the proxy.
+    Distance,
 }
 
 impl From<Only> for Part {
@@ -182,6 +184,7 @@ impl From<Only> for Part {
         match only {
             Only::Claims => Self::Claims,
             Only::Ranking => Self::Ranking,
+            Only::Distance => Self::Distance,
         }
     }
 }

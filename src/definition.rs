@@ -16,6 +16,8 @@ pub enum Unit {
     Pairs,
     /// Forks.
     Forks,
+    /// Bytes.
+    Bytes,
 }
 
 impl Unit {
@@ -28,6 +30,7 @@ impl Unit {
             Self::Trips => "round trips",
             Self::Pairs => "pairs",
             Self::Forks => "forks",
+            Self::Bytes => "bytes",
         }
     }
 }
@@ -234,6 +237,97 @@ pub const CELL_FIGURES: &[Definition] = &[
     ),
 ];
 
+const WIRE: &str = "wire where phase is measured and apart is null; forks, pairs";
+
+/// Figures of a cell with a proxy in its path.
+pub const WIRE_FIGURES: &[Definition] = &[
+    define(
+        "wire.subject.trips",
+        Unit::Trips,
+        "round trips a preview, counted from the protocol: mean over measured previews",
+        WIRE,
+    ),
+    define(
+        "wire.subject.trips.min",
+        Unit::Trips,
+        "the fewest that any measured preview took",
+        WIRE,
+    ),
+    define(
+        "wire.subject.trips.max",
+        Unit::Trips,
+        "the most that any measured preview took",
+        WIRE,
+    ),
+    define(
+        "wire.subject.bytes.to_server",
+        Unit::Bytes,
+        "bytes a preview to the server: mean over measured previews",
+        WIRE,
+    ),
+    define(
+        "wire.subject.bytes.to_client",
+        Unit::Bytes,
+        "bytes a preview to the client: mean over measured previews",
+        WIRE,
+    ),
+    define(
+        "wire.baseline.trips",
+        Unit::Trips,
+        "round trips a preview, counted from the protocol: mean over measured previews",
+        WIRE,
+    ),
+    define(
+        "wire.added",
+        Unit::Nanos,
+        "median over forks of the median hold to the server plus the median hold to the client",
+        WIRE,
+    ),
+    define(
+        "wire.overshoot.p50",
+        Unit::Nanos,
+        "nearest-rank median of how much longer than declared what was to be held was held",
+        WIRE,
+    ),
+    define(
+        "wire.overshoot.p99",
+        Unit::Nanos,
+        "nearest-rank 99th percentile of how much longer than declared what was to be held was held",
+        WIRE,
+    ),
+];
+
+/// Figures of a difference over the delays of the path.
+pub const DISTANCE_FIGURES: &[Definition] = &[
+    define(
+        "round_trips",
+        Unit::Trips,
+        "slope of the least-squares line of the forks' median differences over what a round trip was longer by; interval: \
+         Student t over forks, 95 %",
+        "forks.difference_median_ns, wire.held_ns",
+    ),
+    define(
+        "at_no_delay",
+        Unit::Nanos,
+        "the same line at no delay; interval: Student t over forks, 95 %",
+        "forks.difference_median_ns, wire.held_ns",
+    ),
+    define(
+        "counted",
+        Unit::Trips,
+        "subject's counted round trips less the baseline's: mean over the cells of their means over previews",
+        WIRE,
+    ),
+];
+
+/// The round-trip time at which a difference has a given size; its key goes on with what was asked, e.g. `for[6.16ms]`.
+pub const DISTANCE_FOR: Definition = define(
+    "for",
+    Unit::Nanos,
+    "distance at the least delay plus the delay at which the line of `round_trips` has this penalty; interval: Fieller, 95 %",
+    "forks.difference_median_ns, forks.distance_before_ns, forks.distance_after_ns, wire.held_ns",
+);
+
 /// Figures of a pair of sides over the sizes.
 pub const SCALING_FIGURES: &[Definition] = &[
     define(
@@ -253,8 +347,13 @@ pub const SCALING_FIGURES: &[Definition] = &[
 /// The definition that an id ends in, whatever stands before.
 pub fn definition_of(id: &str) -> Option<&'static Definition> {
     let (_, key) = id.split_once("].")?;
+    if key.starts_with("for[") {
+        return Some(&DISTANCE_FOR);
+    }
     CELL_FIGURES
         .iter()
         .chain(SCALING_FIGURES)
+        .chain(WIRE_FIGURES)
+        .chain(DISTANCE_FIGURES)
         .find(|definition| definition.key == key)
 }

@@ -4,14 +4,17 @@
 use super::cell::{Asked, Cell};
 use super::claim;
 use super::diagnostics::{self, Examined, Findings};
+use super::distance;
 use super::evidence::{Archived, Evidence, EvidenceError, RunFacts};
 use super::figure::figures;
 use super::fork::ForkDigest;
 use super::interval::Mean;
+use super::line::Line;
 use super::scaling::{self, Scaling};
 use super::summary::{Analysis, CellSummary, NoiseFloor, is_control_of};
 use super::verdict;
-use crate::archive::{CellRow, ForkRow, ForkTimes};
+use super::wire::{self, WireDigest, Wires};
+use crate::archive::{CellRow, ForkRow, ForkTimes, ForkWire};
 
 /// Works out a run's figures from one fork after another.
 pub struct Analyst<'a> {
@@ -23,6 +26,8 @@ pub struct Analyst<'a> {
     added: usize,
     /// The forks of the cell that is being read.
     digests: Vec<ForkDigest>,
+    /// What passed the proxy in the forks that had one.
+    wires: Wires,
     /// Cells that are read, in the order of the plan.
     done: Vec<Option<(CellSummary, Examined)>>,
 }
@@ -42,7 +47,15 @@ impl<'a> Analyst<'a> {
             threads,
             added: 0,
             digests: Vec::new(),
+            wires: Wires::new(),
         })
+    }
+
+    /// Adds what passed the proxy in a fork, at any time.
+    pub fn add_wire(&mut self, fork: &ForkWire) {
+        if let Some(digest) = WireDigest::of(fork) {
+            self.wires.insert((fork.cell, fork.fork), digest);
+        }
     }
 
     /// Adds the next fork, in the order of the archive's forks.
@@ -89,7 +102,7 @@ impl<'a> Analyst<'a> {
                 })
             })
             .collect();
-        conclude(&self.facts, &self.archived.changed(), done)
+        conclude(&self.facts, &self.archived.changed(), done, &self.wires)
     }
 
     fn cell_of(&self, fork: &ForkRow) -> Option<usize> {
@@ -129,11 +142,14 @@ pub fn analyze(evidence: &Evidence, resample: bool) -> Analysis {
         };
         (cell.summarise(Asked { facts, resample }), cell.examined())
     });
-    conclude(facts, &evidence.changed, done.collect())
+    conclude(facts, &evidence.changed, done.collect(), &evidence.wires)
 }
 
 /// What needs all cells: noise floors, verdicts, growth with the size, claims, and what a reader must know.
-fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examined)>) -> Analysis {
+fn conclude(facts: &RunFacts, changed: &[String], mut done: Vec<(CellSummary, Examined)>, wires: &Wires) -> Analysis {
+    for (summary, examined) in &mut done {
+        look_at_wire(summary, examined, wires);
+    }
     let (mut cells, examined): (Vec<CellSummary>, Vec<Examined>) = done.into_iter().unzip();
     let floors: Vec<Option<NoiseFloor>> = cells.iter().map(|cell| noise_floor(cell, &cells)).collect();
     for (cell, floor) in cells.iter_mut().zip(floors) {
@@ -148,6 +164,7 @@ fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examin
     });
     let mut analysis = Analysis {
         facts: facts.clone(),
+        distances: distance::lines(&cells, &examined, facts),
         scaling: scale(&cells, &examined, facts.margin.0 as f64),
         warnings,
         cells,
@@ -157,6 +174,16 @@ fn conclude(facts: &RunFacts, changed: &[String], done: Vec<(CellSummary, Examin
         analysis.claims = claim::verdicts(&facts.claims, &figures(&analysis));
     }
     analysis
+}
+
+/// Gives a cell what passed the proxy in its forks.
+fn look_at_wire(summary: &mut CellSummary, examined: &mut Examined, wires: &Wires) {
+    examined.wires = (examined.forks.iter())
+        .map(|fork| wires.get(&(fork.cell, fork.fork)).cloned())
+        .collect();
+    let there: Vec<&WireDigest> = examined.wires.iter().flatten().collect();
+    let previews = summary.pairs as u64 + summary.uncounted;
+    summary.wire = wire::summarise(&there, previews);
 }
 
 fn judge(cells: &mut [CellSummary], margin: f64) {
@@ -183,29 +210,22 @@ fn noise_floor(cell: &CellSummary, cells: &[CellSummary]) -> Option<NoiseFloor> 
 fn scale(cells: &[CellSummary], examined: &[Examined], margin: f64) -> Vec<Scaling> {
     let all = cells.iter().map(|cell| &cell.cell).zip(examined);
     let comparisons: Vec<(&CellRow, &Examined)> = all.filter(|(cell, _)| cell.is_comparison()).collect();
-    let mut sides: Vec<Sides<'_>> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for (cell, _) in &comparisons {
-        let pair = sides_of(cell);
-        if !sides.contains(&pair) {
-            sides.push(pair);
+        let line = Line::of(cell);
+        if !lines.contains(&line) {
+            lines.push(line);
         }
     }
-    let of_sides = |pair: Sides<'_>| {
+    let fit = |line: Line| {
         let mut cells: Vec<(&CellRow, &Examined)> = (comparisons.iter().copied())
-            .filter(|(cell, _)| sides_of(cell) == pair)
+            .filter(|(cell, _)| line.has(cell))
             .collect();
         cells.sort_by_key(|(cell, _)| cell.plans);
         let plans: Vec<u32> = cells.iter().map(|(cell, _)| cell.plans).collect();
-        scaling::fit(pair, &plans, &rounds(&cells), margin)
+        scaling::fit(line, &plans, &rounds(&cells), margin)
     };
-    sides.into_iter().filter_map(of_sides).collect()
-}
-
-/// Subject, baseline and, where it is named, the schema.
-type Sides<'a> = (&'a str, &'a str, Option<&'a str>);
-
-fn sides_of(cell: &CellRow) -> Sides<'_> {
-    (&cell.subject, &cell.baseline, cell.schema_shape.as_deref())
+    lines.into_iter().filter_map(fit).collect()
 }
 
 /// The forks' median differences, round by round, for the rounds that every cell has.

@@ -53,6 +53,7 @@ impl Cell<'_> {
             distance,
             trips: trips.map(|(median, distance)| median / distance as f64),
             budget_share: median.map(|median| median / facts.debounce.0 as f64),
+            wire: None,
             noise_floor: None,
             verdict: None,
             forks_needed: over_forks.and_then(|mean| planning::forks_for(&mean, facts.margin.0 as f64 / 2.0)),
@@ -64,6 +65,7 @@ impl Cell<'_> {
         Examined {
             forks: self.forks.to_vec(),
             unsteady: self.digests.iter().filter(|fork| fork.is_unsteady).count(),
+            wires: Vec::new(),
         }
     }
 

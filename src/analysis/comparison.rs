@@ -5,6 +5,7 @@
 //! repetition of the whole, and the interval over runs sees what no interval within one can: another day.
 
 use super::interval::{Interval, Mean};
+use super::line::Line;
 use super::summary::{Analysis, CellSummary};
 use crate::archive::{FactRow, When};
 use crate::environment::moves_by_nature;
@@ -32,12 +33,8 @@ pub struct DifferentFact {
 pub struct ComparedCell {
     /// Size.
     pub plans: u32,
-    /// How the model's table is laid out, where the run has several ways.
-    pub schema: Option<String>,
-    /// The strategy that is priced.
-    pub subject: String,
-    /// The strategy that it is priced against.
-    pub baseline: String,
+    /// Sides, and what else is named.
+    pub line: Line,
     /// Run by run; `None` where a run does not have the cell.
     pub runs: Vec<Option<ComparedEntry>>,
     /// Mean over the runs of their means over forks, with Student's t over runs; only for runs of one manifest.
@@ -118,16 +115,10 @@ fn at_start<'a>(run: &Compared<'a>) -> impl Iterator<Item = &'a FactRow> {
 }
 
 /// What makes cells of different runs the same.
-type Key = (u32, Option<String>, String, String);
+type Key = (u32, Line);
 
 fn key(cell: &CellSummary) -> Key {
-    let row = &cell.cell;
-    (
-        row.plans,
-        row.schema_shape.clone(),
-        row.subject.clone(),
-        row.baseline.clone(),
-    )
+    (cell.cell.plans, Line::of(&cell.cell))
 }
 
 fn cells(runs: &[Compared<'_>], same_manifest: bool) -> Vec<ComparedCell> {
@@ -155,12 +146,10 @@ fn cell(runs: &[Compared<'_>], wanted: Key, same_manifest: bool) -> ComparedCell
         .flatten()
         .filter_map(|entry| Some(entry.over_forks?.value))
         .collect();
-    let (plans, schema, subject, baseline) = wanted;
+    let (plans, line) = wanted;
     ComparedCell {
         plans,
-        schema,
-        subject,
-        baseline,
+        line,
         over_runs: if same_manifest { Mean::of(&means) } else { None },
         runs: entries,
     }

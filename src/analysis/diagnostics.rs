@@ -8,6 +8,7 @@ use super::changepoint::{Changepoint, changepoints};
 use super::evidence::RunFacts;
 use super::interval::{self, Mean};
 use super::summary::CellSummary;
+use super::wire::WireDigest;
 use crate::archive::{ForkRow, ForkStatus, PoolWork};
 
 /// Fewest forks for an interval over forks to be worth much.
@@ -43,6 +44,8 @@ pub(super) struct Examined {
     pub forks: Vec<ForkRow>,
     /// Forks in which a side's level still changed after the warm-up.
     pub unsteady: usize,
+    /// What passed the proxy in them, in the same order; `None` for a fork without one.
+    pub wires: Vec<Option<WireDigest>>,
 }
 
 /// What findings are about: the run, and its cells with what they show.

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use super::wire::{WireDigest, Wires};
 use crate::archive::{
-    CellRow, ClaimFault, FactRow, ForkPairs, ForkRow, ForkStatus, PairStatus, Phase, Setting, Standing, When, claims_of,
+    CellRow, ClaimFault, FactRow, ForkPairs, ForkRow, ForkStatus, ForkWire, PairStatus, Phase, Setting, Standing, When,
+    claims_of,
 };
 use crate::environment::{self, Fact};
-use crate::manifest::Claim;
+use crate::manifest::{Claim, Penalty};
 use crate::nearest_rank;
 use crate::units::Nanos;
 
@@ -63,6 +65,8 @@ pub struct RunFacts {
     pub program_version: String,
     /// What the interaction already waits.
     pub debounce: Nanos,
+    /// Penalties for which the distance is asked.
+    pub distance_for: Vec<Penalty>,
     /// Differences within ± this margin count as equivalent.
     pub margin: Nanos,
     /// Resamples of the study's own bootstrap, where it is asked for.
@@ -149,6 +153,8 @@ pub struct Evidence {
     pub changed: Vec<String>,
     /// Its cells, in the order of the plan.
     pub cells: Vec<CellSample>,
+    /// What passed the proxy in the forks that had one.
+    pub wires: Wires,
 }
 
 /// Why an archive that could be read gives no figures.
@@ -207,7 +213,15 @@ impl Evidence {
             facts,
             changed: archived.changed(),
             cells,
+            wires: Wires::new(),
         })
+    }
+
+    /// Adds what passed the proxy in a fork.
+    pub fn add_wire(&mut self, fork: &ForkWire) {
+        if let Some(digest) = WireDigest::of(fork) {
+            self.wires.insert((fork.cell, fork.fork), digest);
+        }
     }
 
     /// Forks that are there.
@@ -313,11 +327,15 @@ impl RunFacts {
             name: text("manifest", "name")?,
             title: text("manifest", "title")?,
             question: text("manifest", "question")?,
-            backend: text("backend", "label")?,
+            backend: backends(settings).ok_or(EvidenceError::Setting {
+                section: "backend",
+                key: "label",
+            })?,
             manifest_sha256: text("manifest", "sha256")?,
             root: root.map(str::to_owned),
             program_version: text("program", "version")?,
             debounce: positive("figures", "debounce")?,
+            distance_for: penalties(settings)?,
             margin: positive("figures", "margin")?,
             resamples: Some(number("figures", "resamples", &text("figures", "resamples")?)?)
                 .filter(|resamples| (1..=RESAMPLES_MAX).contains(resamples))
@@ -333,6 +351,33 @@ impl RunFacts {
             claims: claims_of(settings)?,
         })
     }
+}
+
+/// The penalties whose distance is asked for; none where the manifest asks for none.
+fn penalties(settings: &[Setting]) -> Result<Vec<Penalty>, EvidenceError> {
+    let (section, key) = ("figures", "distance_for");
+    let asked = settings.iter().find(|row| row.section == section && row.key == key);
+    let texts = asked
+        .map(|row| row.value.split(',').map(str::trim))
+        .into_iter()
+        .flatten();
+    let penalty = |text: &str| Penalty::parse(text).ok_or(EvidenceError::Setting { section, key });
+    texts.map(penalty).collect()
+}
+
+/// The labels of the run's backends, each once; of several, they stand under `backend.NAME`.
+fn backends(settings: &[Setting]) -> Option<String> {
+    let is_backend = |section: &str| section == "backend" || section.starts_with("backend.");
+    let mut labels: Vec<&str> = Vec::new();
+    for row in settings
+        .iter()
+        .filter(|row| is_backend(&row.section) && row.key == "label")
+    {
+        if !labels.contains(&row.value.as_str()) {
+            labels.push(&row.value);
+        }
+    }
+    (!labels.is_empty()).then(|| labels.join("; "))
 }
 
 fn number<T: std::str::FromStr>(section: &'static str, key: &'static str, text: &str) -> Result<T, EvidenceError> {

@@ -1,9 +1,11 @@
 //! Every figure of a run, with its id: what can be cited, compared and checked.
 
-use super::definition::{CELL_FIGURES, Definition, SCALING_FIGURES};
+use super::definition::{CELL_FIGURES, DISTANCE_FIGURES, DISTANCE_FOR, Definition, SCALING_FIGURES, WIRE_FIGURES};
+use super::distance::Distances;
 use super::interval::Interval;
 use super::scaling::Scaling;
 use super::summary::{Analysis, CellSummary, Difference, Quantile, Side};
+use super::wire::CellWire;
 
 /// A number that is reported.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,18 +69,24 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
             .iter()
             .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), stamps))
     });
+    let of_wire = analysis.cells.iter().flat_map(|cell| {
+        cell.wire.iter().flat_map(move |wire| {
+            WIRE_FIGURES
+                .iter()
+                .map(move |definition| figure(&cell.cell.id, definition, of_path(wire, definition.key), stamps))
+        })
+    });
+    let of_distance = analysis
+        .distances
+        .iter()
+        .flat_map(move |distances| over_distance(distances, stamps));
     let of_scaling = analysis.scaling.iter().flat_map(|scaling| {
-        let schema = scaling.schema.as_ref();
-        let schema = schema.map_or_else(String::new, |schema| format!(",schema={schema}"));
-        let id = format!(
-            "scaling[subject={},baseline={}{schema}]",
-            scaling.subject, scaling.baseline
-        );
+        let id = format!("scaling[{}]", scaling.line.id());
         SCALING_FIGURES
             .iter()
             .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), stamps))
     });
-    of_cells.chain(of_scaling).collect()
+    of_cells.chain(of_wire).chain(of_scaling).chain(of_distance).collect()
 }
 
 fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps) -> Figure {
@@ -96,6 +104,43 @@ fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps)
         provisional: stamps.provisional,
         exploratory: stamps.exploratory,
     }
+}
+
+fn of_path(wire: &CellWire, key: &str) -> Told {
+    let overshoot = |place: usize| Told::value(wire.overshoot.map(|overshoot| overshoot[place] as f64));
+    let (subject, baseline) = (&wire.subject, &wire.baseline);
+    match key {
+        "wire.subject.trips" => Told::value(Some(subject.mean_trips)),
+        "wire.subject.trips.min" => Told::value(Some(f64::from(subject.trips.0))),
+        "wire.subject.trips.max" => Told::value(Some(f64::from(subject.trips.1))),
+        "wire.subject.bytes.to_server" => Told::value(Some(subject.bytes[0])),
+        "wire.subject.bytes.to_client" => Told::value(Some(subject.bytes[1])),
+        "wire.baseline.trips" => Told::value(Some(baseline.mean_trips)),
+        "wire.added" => Told::value(wire.added.map(|added| added as f64)),
+        "wire.overshoot.p50" => overshoot(0),
+        "wire.overshoot.p99" => overshoot(1),
+        _ => Told::default(),
+    }
+}
+
+fn over_distance(distances: &Distances, stamps: Stamps) -> Vec<Figure> {
+    let of = format!("distance[{}]", distances.id());
+    let told = |key: &str| match key {
+        "round_trips" => Told::with(Some(distances.round_trips.0), distances.round_trips.1),
+        "at_no_delay" => Told::with(Some(distances.at_no_delay.0), distances.at_no_delay.1),
+        "counted" => Told::value(distances.counted),
+        _ => Told::default(),
+    };
+    let fitted = DISTANCE_FIGURES
+        .iter()
+        .map(|definition| figure(&of, definition, told(definition.key), stamps));
+    let answers = distances.answers.iter().map(|answer| {
+        let (value, interval) = answer.distance.unzip();
+        let mut asked = figure(&of, &DISTANCE_FOR, Told::with(value, interval.flatten()), stamps);
+        asked.id = format!("{}[{}]", asked.id, answer.penalty);
+        asked
+    });
+    fitted.chain(answers).collect()
 }
 
 fn of_cell(cell: &CellSummary, key: &str) -> Told {
@@ -179,6 +224,7 @@ fn of_sizes(scaling: &Scaling, key: &str) -> Told {
 mod tests {
     use super::super::evidence::State;
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
+    use super::super::wire::Wires;
     use super::*;
     use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
     use crate::plan::CellKind;
@@ -224,6 +270,7 @@ mod tests {
             root: None,
             program_version: String::new(),
             debounce: Nanos(400_000_000),
+            distance_for: Vec::new(),
             margin: Nanos(50_000),
             resamples: 100,
             seed: 1,
@@ -236,6 +283,7 @@ mod tests {
         Evidence {
             facts,
             changed: Vec::new(),
+            wires: Wires::new(),
             cells: vec![
                 cell(0, 10, CellKind::Comparison),
                 cell(1, 40, CellKind::Comparison),

@@ -71,6 +71,8 @@ fn find<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a CellSummary> {
     analysis.cells.iter().find(|summary| {
         let other = &summary.cell;
         other.kind == cell.kind
+            && other.backend_name == cell.backend_name
+            && other.path_delay == cell.path_delay
             && other.plans == cell.plans
             && other.schema_shape.as_deref().unwrap_or("kv") == cell.shape.as_str()
             && other.subject == cell.subject.as_str()

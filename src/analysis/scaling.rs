@@ -5,6 +5,8 @@
 //! round has in common cancels in the slope.
 
 use super::interval::{Interval, Mean};
+use super::line::Line;
+use super::regression::Regression;
 
 /// How the difference changes over the sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +39,8 @@ impl Trend {
 /// A difference over sizes, ns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
-    /// The strategy that is priced.
-    pub subject: String,
-    /// The strategy that it is priced against.
-    pub baseline: String,
-    /// How the model's table is laid out, where the run has several ways.
-    pub schema: Option<String>,
+    /// What it is of.
+    pub line: Line,
     /// The sizes, ascending.
     pub plans: Vec<u32>,
     /// Rounds that have a fork of every size.
@@ -56,17 +54,12 @@ pub struct Scaling {
 }
 
 /// Fits the medians of `rounds`, each with a value a size. `None` below two sizes or without a round.
-pub(super) fn fit(
-    (subject, baseline, schema): (&str, &str, Option<&str>),
-    plans: &[u32],
-    rounds: &[Vec<f64>],
-    margin: f64,
-) -> Option<Scaling> {
+pub(super) fn fit(of: Line, plans: &[u32], rounds: &[Vec<f64>], margin: f64) -> Option<Scaling> {
     if plans.len() < 2 || rounds.is_empty() {
         return None;
     }
     let sizes: Vec<f64> = plans.iter().map(|&plans| f64::from(plans)).collect();
-    let (fixed, per_plan): (Vec<f64>, Vec<f64>) = rounds.iter().map(|round| line(&sizes, round)).unzip();
+    let (fixed, per_plan): (Vec<f64>, Vec<f64>) = rounds.iter().map(|round| fitted(&sizes, round)).unzip();
     let told = |values: &[f64]| {
         (
             super::interval::mean(values),
@@ -74,9 +67,7 @@ pub(super) fn fit(
         )
     };
     Some(Scaling {
-        subject: subject.to_owned(),
-        baseline: baseline.to_owned(),
-        schema: schema.map(str::to_owned),
+        line: of,
         plans: plans.to_vec(),
         rounds: rounds.len(),
         fixed: told(&fixed),
@@ -86,16 +77,10 @@ pub(super) fn fit(
 }
 
 /// Least squares: value at zero, and slope.
-fn line(sizes: &[f64], values: &[f64]) -> (f64, f64) {
-    let (x, y) = (super::interval::mean(sizes), super::interval::mean(values));
-    let covariance: f64 = sizes
-        .iter()
-        .zip(values)
-        .map(|(size, value)| (size - x) * (value - y))
-        .sum();
-    let variance: f64 = sizes.iter().map(|size| (size - x).powi(2)).sum();
-    let slope = covariance / variance;
-    (y - slope * x, slope)
+fn fitted(sizes: &[f64], values: &[f64]) -> (f64, f64) {
+    let points: Vec<(f64, f64)> = sizes.iter().copied().zip(values.iter().copied()).collect();
+    // Sizes differ, so there is a line.
+    Regression::of(&points).map_or((f64::NAN, f64::NAN), |line| (line.at_zero(), line.slope))
 }
 
 fn trend(sizes: &[f64], rounds: &[Vec<f64>], slopes: &[f64], margin: f64) -> Trend {
@@ -124,11 +109,22 @@ fn trend(sizes: &[f64], rounds: &[Vec<f64>], slopes: &[f64], margin: f64) -> Tre
 mod tests {
     use super::*;
 
+    fn line() -> Line {
+        Line {
+            subject: "rollback".to_owned(),
+            baseline: "copy".to_owned(),
+            backend: None,
+            schema: None,
+            delay: None,
+            further: String::new(),
+        }
+    }
+
     fn fit_of(values: [f64; 3], margin: f64) -> Scaling {
         let rounds: Vec<Vec<f64>> = (0..5)
             .map(|round| values.iter().map(|value| value + f64::from(round % 3)).collect())
             .collect();
-        fit(("rollback", "copy", None), &[10, 40, 120], &rounds, margin).unwrap()
+        fit(line(), &[10, 40, 120], &rounds, margin).unwrap()
     }
 
     #[test]
@@ -145,8 +141,8 @@ mod tests {
         assert_eq!(fit_of([220.0, 140.0, 110.0], 1.0).trend, Trend::Shrinks);
         // The study's own shape: 6.54, 6.16, 7.02 ms.
         assert_eq!(fit_of([6_540.0, 6_160.0, 7_020.0], 10.0).trend, Trend::NotMonotone);
-        assert_eq!(fit(("a", "b", None), &[10], &[vec![1.0]], 1.0), None);
-        let one = fit(("a", "b", None), &[10, 20], &[vec![1.0, 2.0]], 1.0).unwrap();
+        assert_eq!(fit(line(), &[10], &[vec![1.0]], 1.0), None);
+        let one = fit(line(), &[10, 20], &[vec![1.0, 2.0]], 1.0).unwrap();
         assert_eq!((one.trend, one.per_plan.1), (Trend::Unsure, None));
     }
 }

@@ -2,10 +2,12 @@
 
 use super::claim::ClaimVerdict;
 use super::diagnostics::Warning;
+use super::distance::Distances;
 use super::evidence::RunFacts;
 use super::interval::{Interval, Mean};
 use super::scaling::Scaling;
 use super::verdict::Verdict;
+use super::wire::CellWire;
 use crate::archive::CellRow;
 use crate::plan::CellKind;
 
@@ -107,6 +109,8 @@ pub struct CellSummary {
     pub trips: Option<f64>,
     /// The difference as a share of the debounce budget.
     pub budget_share: Option<f64>,
+    /// What passed the proxy; `None` where none stood in the path.
+    pub wire: Option<CellWire>,
     /// What could have been told from nothing at this cell.
     pub noise_floor: Option<NoiseFloor>,
     /// What the cell says against the margin, and the Holm-adjusted p-value; controls are not judged.
@@ -124,6 +128,8 @@ pub struct Analysis {
     pub cells: Vec<CellSummary>,
     /// How each pair of sides scales over the sizes.
     pub scaling: Vec<Scaling>,
+    /// What the distance adds, for each difference over several delays.
+    pub distances: Vec<Distances>,
     /// What a reader must know before the figures.
     pub warnings: Vec<Warning>,
     /// What the run says about each claim of its manifest.
@@ -150,7 +156,7 @@ impl Analysis {
 /// Whether a cell is the control at another's place of the grid.
 pub(super) fn is_control_of(other: &CellRow, cell: &CellRow) -> bool {
     other.kind == CellKind::Control
-        && other.backend == cell.backend
+        && other.backend_name == cell.backend_name
         && other.path_delay == cell.path_delay
         && other.plans == cell.plans
         && other.schema_shape == cell.schema_shape

@@ -365,13 +365,14 @@ impl CellRow {
 
     /// Both sides of its differences; backend, schema and delay where they are named.
     pub fn sides(&self) -> String {
-        let mut sides = format!("{} − {}", self.subject, self.baseline);
+        format!("{} − {}{}", self.subject, self.baseline, self.further())
+    }
+
+    /// Backend, schema and delay where they are named, each with a comma before it, for people.
+    pub fn further(&self) -> String {
         let named = self.backend_name.iter().chain(&self.schema_shape).cloned();
         let delay = self.path_delay.map(|delay| format!("+{} µs", delay.0 / 1_000));
-        for further in named.chain(delay) {
-            sides.extend([", ", &further]);
-        }
-        sides
+        named.chain(delay).map(|word| format!(", {word}")).collect()
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> R
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut analyst = Analyst::new(archived(archive), resample, threads).map_err(fault)?;
     archive.for_each_fork_times(threads, |times| analyst.add(times).map_err(fault))?;
+    archive.for_each_fork_wire(|fork| analyst.add_wire(&fork))?;
     Ok(analyst.finish())
 }
 
@@ -72,10 +73,13 @@ pub(super) fn evidence_of(directory: &Path) -> Result<(Archive, Evidence), Comma
 fn gathered(directory: &Path, archive: &Archive) -> Result<Evidence, CommandError> {
     let mut samples = Vec::new();
     archive.for_each_fork(|fork| samples.push(ForkSample::from(fork)))?;
-    Evidence::gather(archived(archive), samples).map_err(|source| CommandError::Evidence {
+    let gathered = Evidence::gather(archived(archive), samples);
+    let mut evidence = gathered.map_err(|source| CommandError::Evidence {
         run: directory.to_owned(),
         source,
-    })
+    })?;
+    archive.for_each_fork_wire(|fork| evidence.add_wire(&fork))?;
+    Ok(evidence)
 }
 
 fn archived(archive: &Archive) -> Archived<'_> {

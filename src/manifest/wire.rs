@@ -93,7 +93,7 @@ pub(super) struct FiguresWire {
     pub debounce_ms: Option<At<Number>>,
     pub resamples: Option<At<Number>>,
     pub margin_ms: Option<At<Number>>,
-    pub distance_for_ms: Option<At<Vec<At<Number>>>>,
+    pub distance_for: Option<At<Vec<At<String>>>>,
     pub primary: Option<At<String>>,
 }
 
@@ -228,7 +228,7 @@ fn figures(mut section: Section<'_>, reader: &mut Reader<'_>) -> FiguresWire {
         debounce_ms: section.number(reader, "debounce_ms"),
         resamples: section.number(reader, "resamples"),
         margin_ms: section.number(reader, "margin_ms"),
-        distance_for_ms: section.numbers(reader, "distance_for_ms"),
+        distance_for: section.strings(reader, "distance_for"),
         primary: section.string(reader, "primary"),
     };
     section.end(reader);

@@ -90,9 +90,8 @@ fn cells(comparison: &Comparison) -> Grid {
 }
 
 fn row(cell: &ComparedCell, same_manifest: bool) -> Vec<String> {
-    let schema = cell.schema.as_ref();
-    let schema = schema.map_or_else(String::new, |schema| format!(", {schema}"));
-    let sides = format!("{} − {}{schema}", cell.subject, cell.baseline);
+    let line = &cell.line;
+    let sides = format!("{} − {}{}", line.subject, line.baseline, line.further);
     let mut row = vec![cell.plans.to_string(), sides];
     for (place, entry) in cell.runs.iter().enumerate() {
         row.push(entry.as_ref().map_or("–".to_owned(), told));

@@ -70,6 +70,7 @@ pub fn figure_text(figure: &Figure) -> Option<String> {
         (Unit::NanosPerPlan, _) => format!("{} ms a plan", milliseconds(value)),
         (Unit::Trips, _) => format!("{} round trips", trips(value)),
         (Unit::Pairs, _) => format!("{} pairs", plain(0)),
+        (Unit::Bytes, _) => format!("{} bytes", plain(0)),
         (Unit::Forks, _) => format!("{} forks", plain(0)),
         (Unit::One, key) if key.ends_with("share") => percent(value),
         (Unit::One, "difference.ratio" | "noise_factor") => factor(value),

@@ -3,8 +3,10 @@
 //! Every format tells the same figures. Tables are for people and round to three significant digits; JSON and CSV hold
 //! every figure with its id, unit and estimator, unrounded.
 
+mod cell_grid;
 mod claims;
 mod comparison;
+mod distance;
 mod error;
 mod explain;
 mod findings;

@@ -1,7 +1,9 @@
 //! Parts of a run's report that stand alone in a document: its claims, or its strategies in the order of their price.
 
 use super::Dialect;
+use super::cell_grid::CellGrid;
 use super::claims;
+use super::distance;
 use super::format::{factor, interval, milliseconds};
 use super::grid::Grid;
 use super::run::{measured, tables, title};
@@ -17,6 +19,8 @@ pub enum Part {
     Claims,
     /// The comparisons, the cheapest first.
     Ranking,
+    /// What the distance adds, and what passed the proxy.
+    Distance,
 }
 
 /// What is known of a strategy, by its name, beyond a run's archive: what it gives up.
@@ -31,6 +35,14 @@ pub fn part(analysis: &Analysis, part: Part, dialect: Dialect, gives_up: GivesUp
             blocks.push(claims::standing(analysis));
             let nothing = || "The manifest claims nothing.".to_owned();
             blocks.push(claims::grid(analysis).map_or_else(nothing, |grid| grid.render(dialect)));
+        }
+        Part::Distance => {
+            blocks.push(claims::standing(analysis));
+            let of_path = distance::blocks(analysis, dialect);
+            if of_path.is_empty() {
+                blocks.push("No proxy stood in the path.".to_owned());
+            }
+            blocks.extend(of_path);
         }
         Part::Ranking => {
             blocks.push(claims::standing(analysis));
@@ -62,7 +74,7 @@ fn ranking(analysis: &Analysis, gives_up: GivesUp<'_>) -> Grid {
         "ratio",
         "trips",
     ];
-    let mut grid = Grid::new(&headings, 3);
+    let mut grid = CellGrid::new(&headings, 3);
     let mut cells: Vec<(&CellSummary, &Difference)> = analysis
         .cells
         .iter()
@@ -72,10 +84,9 @@ fn ranking(analysis: &Analysis, gives_up: GivesUp<'_>) -> Grid {
     cells.sort_by_key(|(_, difference)| difference.median);
     for (cell, difference) in cells {
         let row = &cell.cell;
-        let shape = row.schema_shape.as_ref().map(|shape| format!(", {shape}"));
         let none = || "–".to_owned();
-        grid.row(vec![
-            format!("{}{}", row.subject, shape.unwrap_or_default()),
+        let cells = vec![
+            format!("{}{}", row.subject, row.further()),
             row.plans.to_string(),
             gives_up(&row.subject),
             milliseconds(difference.median as f64),
@@ -84,7 +95,8 @@ fn ranking(analysis: &Analysis, gives_up: GivesUp<'_>) -> Grid {
                 .map_or_else(none, |over| interval(over.low, over.high)),
             difference.ratio.map_or_else(none, factor),
             row.round_trips.map_or_else(none, |trips| trips.to_string()),
-        ]);
+        ];
+        grid.row(cell, cells);
     }
-    grid
+    grid.grid()
 }

@@ -1,7 +1,9 @@
 //! One run for people: what it answers, the difference cell by cell, the two sides, and what to know about it.
 
 use super::Dialect;
+use super::cell_grid::CellGrid;
 use super::claims;
+use super::distance;
 use super::format::{factor, interval, milliseconds, percent, trips};
 use super::grid::Grid;
 use crate::analysis::{Analysis, CellSummary, Difference, Interval, Quantile, Scaling, Side, Verdict, Warning};
@@ -20,6 +22,7 @@ pub fn tables(analysis: &Analysis, dialect: Dialect) -> String {
     if !analysis.scaling.is_empty() {
         blocks.push(analysis.scaling.iter().map(growth).collect::<Vec<_>>().join("\n"));
     }
+    blocks.extend(distance::blocks(analysis, dialect));
     if !of_cells.is_empty() {
         // In Markdown, lines of one paragraph would run together.
         let bullet = if dialect == Dialect::Markdown { "- " } else { "" };
@@ -83,8 +86,7 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
     let cell = analysis.primary()?;
     let difference = cell.difference.as_ref()?;
     let (subject, baseline, plans) = (&cell.cell.subject, &cell.cell.baseline, cell.cell.plans);
-    let schema = cell.cell.schema_shape.as_ref();
-    let schema = schema.map_or_else(String::new, |schema| format!(" in the schema {schema}"));
+    let further = cell.cell.further();
     let margin = milliseconds(facts.margin.0 as f64);
     let median = milliseconds((difference.median as f64).abs());
     let comparison = if difference.median < 0 { "less" } else { "longer" };
@@ -98,7 +100,7 @@ pub(super) fn answer(analysis: &Analysis) -> Option<String> {
         .headline()
         .map(|headline| format!(" (95 % {} over {} forks)", range(headline), cell.forks));
     Some(format!(
-        "At {plans} plans{schema}, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
+        "At {plans} plans{further}, {subject} takes {median} ms {comparison} than {baseline}{}: {judged}{}.",
         headline.unwrap_or_default(),
         if facts.standing.is_exploratory() {
             "; exploratory"
@@ -127,26 +129,21 @@ pub(super) fn difference_grid(analysis: &Analysis) -> Grid {
         "ratio",
         "slower in",
         "noise floor",
-        "distance",
         "round trips",
         "of budget",
         "verdict",
     ];
-    let mut grid = Grid::new(&headings, 2);
+    let mut grid = CellGrid::new(&headings, 2);
     for cell in analysis.comparisons() {
         let mut row = label(cell);
         row.extend(difference_cells(cell.difference.as_ref()));
         row.push(maybe(cell.noise_floor.map(|floor| milliseconds(floor.difference))));
-        row.push(
-            cell.distance
-                .map_or("in process".to_owned(), |distance| milliseconds(distance as f64)),
-        );
         row.push(maybe(cell.trips.map(trips)));
         row.push(maybe(cell.budget_share.map(percent)));
         row.push(maybe(cell.verdict.map(|(verdict, _)| verdict.as_str().to_owned())));
-        grid.row(row);
+        grid.row(cell, row);
     }
-    grid
+    grid.grid()
 }
 
 fn difference_cells(difference: Option<&Difference>) -> Vec<String> {
@@ -174,21 +171,20 @@ pub(super) fn sides_grid(analysis: &Analysis) -> Grid {
         "forks",
         "pairs",
     ];
-    let mut grid = Grid::new(&headings, 2);
+    let mut grid = CellGrid::new(&headings, 2);
     for cell in analysis.comparisons() {
         for (name, side) in [
             (&cell.cell.subject, &cell.subject),
             (&cell.cell.baseline, &cell.baseline),
         ] {
-            let schema = cell.cell.schema_shape.as_ref();
-            let name = schema.map_or_else(|| name.clone(), |schema| format!("{name}, {schema}"));
+            let name = format!("{name}{}", cell.cell.further());
             let mut row = vec![cell.cell.plans.to_string(), name, cell.cell.fields.to_string()];
             row.extend(side_cells(side));
             row.extend([cell.forks.to_string(), cell.pairs.to_string()]);
-            grid.row(row);
+            grid.row(cell, row);
         }
     }
-    grid
+    grid.grid()
 }
 
 fn side_cells(side: &Side) -> Vec<String> {
@@ -205,9 +201,8 @@ fn quantile(quantile: Quantile) -> String {
 
 /// How a difference grows over the sizes, in one sentence.
 pub(super) fn growth(scaling: &Scaling) -> String {
-    let schema = scaling.schema.as_ref();
-    let schema = schema.map_or_else(String::new, |schema| format!(", {schema}"));
-    let sides = format!("{} − {}{schema}", scaling.subject, scaling.baseline);
+    let line = &scaling.line;
+    let sides = format!("{} − {}{}", line.subject, line.baseline, line.further);
     let sizes: Vec<String> = scaling.plans.iter().map(ToString::to_string).collect();
     let told = |(value, interval): (f64, Option<Interval>)| {
         let within = interval.map(|interval| format!(" ({})", range(interval)));

@@ -44,8 +44,7 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     rows.number("figures", "margin", &figures.margin.0, "ns");
     rows.add("figures", "primary", &figures.primary);
     if !figures.distance_for.is_empty() {
-        let asked = join(figures.distance_for.iter().map(|penalty| penalty.0));
-        rows.number("figures", "distance_for", &asked, "ns");
+        rows.add("figures", "distance_for", &join(figures.distance_for.iter()));
     }
     rows.0.extend(manifest.registration.iter().flat_map(registration_rows));
     rows.0.extend(claims_rows(&manifest.claims));

@@ -59,7 +59,9 @@ fn a_run_prints_what_analyze_prints() {
             "forks.parquet",
             "manifest.parquet",
             "manifest.toml",
-            "pairs.parquet"
+            "pairs.parquet",
+            "steps.parquet",
+            "wire.parquet"
         ]
     );
     assert_eq!(fs::read_to_string(run.join("manifest.toml")).unwrap(), SMALL);

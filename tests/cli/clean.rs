@@ -267,7 +267,7 @@ fn a_strategy_or_a_schema_that_a_backend_cannot_do_is_refused_with_the_reason() 
         (
             "plans = [1, 3]",
             "plans = [1]\nschemas = [\"kv-fillfactor70\"]",
-            "sqlite has no fill factor",
+            "only postgres has a fill factor",
         ),
         (
             "plans = [1, 3]",

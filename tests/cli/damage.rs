@@ -129,7 +129,7 @@ fn edited_sums_are_refused() {
             "cells.parquet is not named in SHA256SUMS",
         ),
         (whole.replacen(first, "nonsense", 1), "SHA256SUMS:1: "),
-        (format!("{whole}{}  ../outside\n", "0".repeat(64)), "SHA256SUMS:8: "),
+        (format!("{whole}{}  ../outside\n", "0".repeat(64)), "SHA256SUMS:10: "),
         (
             format!("{whole}{}  gone.parquet\n", "0".repeat(64)),
             "gone.parquet is missing, and is named in SHA256SUMS",

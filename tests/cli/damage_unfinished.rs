@@ -107,12 +107,13 @@ fn a_file_that_was_removed_is_named() {
 
 #[test]
 fn a_part_of_another_run_is_found_by_its_sums_and_by_its_run() {
-    for kind in ["pairs.parquet", "fork.parquet"] {
+    for kind in ["pairs.parquet", "steps.parquet", "fork.parquet"] {
         let (run, file) = (damaged(), format!("parts/00001.{kind}"));
         fs::copy(samples::unfinished(1).join(&file), run.path().join(&file)).unwrap();
         is_refused(run.path(), &file);
         for file in [
             "parts/00001.pairs.parquet",
+            "parts/00001.steps.parquet",
             "parts/00001.fork.parquet",
             "parts/00001.sums",
         ] {
@@ -130,7 +131,7 @@ fn a_part_of_another_run_is_found_by_its_sums_and_by_its_run() {
 #[test]
 fn a_part_under_the_name_of_another_is_found() {
     let run = damaged();
-    for kind in ["pairs.parquet", "fork.parquet"] {
+    for kind in ["pairs.parquet", "steps.parquet", "fork.parquet"] {
         let file = |place: u32| run.path().join(format!("parts/0000{place}.{kind}"));
         fs::copy(file(0), file(1)).unwrap();
     }

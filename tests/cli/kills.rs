@@ -237,7 +237,7 @@ fn holds(bench: &Bench, run: &Path, durable: &BTreeSet<u32>) -> &'static str {
         "{states:?}"
     );
     let left = files_under(run);
-    assert_eq!(left.len(), 8, "{left:?}");
+    assert_eq!(left.len(), 10, "{left:?}");
     let sums = fs::read(run.join("SHA256SUMS")).unwrap();
     ask(bench.command(&["recover"]).arg(run)).exits(0);
     assert_eq!(fs::read(run.join("SHA256SUMS")).unwrap(), sums);

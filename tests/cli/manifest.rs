@@ -220,7 +220,7 @@ fn a_command_line_that_makes_no_sense_is_refused() {
     let said = ask(&mut bench.command(&["run", "m.toml", "--url", "postgres://localhost/x"])).exits(2);
     assert!(
         said.message()
-            .contains("--url names a PostgreSQL server, but m.toml measures SQLite"),
+            .contains("--url names a PostgreSQL server, but m.toml does not measure one PostgreSQL alone"),
         "{said:#?}"
     );
     assert_eq!(bench.files(), ["m.toml"]);

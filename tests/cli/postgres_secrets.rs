@@ -77,7 +77,7 @@ fn a_sealed_run_holds_no_password_though_settings_are_archived() {
     let said = Running::start(&mut command).end().exits(0);
     assert!(!said.stdout.contains(SECRET) && !said.stderr.contains(SECRET));
     let files = files_under(&bench.only_run());
-    assert_eq!(files.len(), 8, "{files:?}");
+    assert_eq!(files.len(), 10, "{files:?}");
     for file in files {
         let text = fs::read(bench.only_run().join(&file)).unwrap();
         assert!(

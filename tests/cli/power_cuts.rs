@@ -67,7 +67,7 @@ fn is_sealed_as_incomplete(run: &Path, forks: usize) {
     assert_eq!(archive.chain_faults().unwrap(), []);
     let left = files_under(run);
     let expected = "SHA256SUMS cells.parquet chain.jsonl environment.parquet forks.parquet manifest.parquet \
-                    manifest.toml pairs.parquet";
+                    manifest.toml pairs.parquet steps.parquet wire.parquet";
     assert_eq!(left, expected.split_whitespace().collect::<Vec<_>>());
     assert!(!run.join("parts").exists() && !run.join("scratch").exists());
 }
@@ -100,7 +100,12 @@ fn the_last_part_and_its_line_in_every_state() {
     for fates in combinations {
         let (_results, run) = unfinished();
         let [pairs, fork, sums, line] = fates;
-        for (fate, kind) in [(pairs, "pairs.parquet"), (fork, "fork.parquet"), (sums, "sums")] {
+        for (fate, kind) in [
+            (pairs, "steps.parquet"),
+            (pairs, "pairs.parquet"),
+            (fork, "fork.parquet"),
+            (sums, "sums"),
+        ] {
             fate.befalls(&run.join(format!("parts/{last:05}.{kind}")));
         }
         chain_line(&run, line);
@@ -143,6 +148,8 @@ fn a_seal_that_was_cut_short_anywhere_is_finished() {
                 let (_results, run) = unfinished();
                 put(&run, "forks.parquet", forks);
                 put(&run, "pairs.parquet", pairs);
+                put(&run, "steps.parquet", pairs);
+                put(&run, "wire.parquet", forks);
                 put(&run, "chain.jsonl", Fate::Whole);
                 chain_line(&run, seal);
                 holds(&run, &format!("{forks:?} {pairs:?} {seal:?}"));
@@ -151,7 +158,13 @@ fn a_seal_that_was_cut_short_anywhere_is_finished() {
     }
     for of_sums in FATES {
         let (_results, run) = unfinished();
-        for file in ["forks.parquet", "pairs.parquet", "chain.jsonl"] {
+        for file in [
+            "forks.parquet",
+            "pairs.parquet",
+            "steps.parquet",
+            "wire.parquet",
+            "chain.jsonl",
+        ] {
             put(&run, file, Fate::Whole);
         }
         put(&run, "SHA256SUMS", of_sums);
@@ -159,7 +172,14 @@ fn a_seal_that_was_cut_short_anywhere_is_finished() {
     }
     // The parts go one by one, and the announcement after them.
     let (_results, run) = unfinished();
-    for file in ["forks.parquet", "pairs.parquet", "chain.jsonl", "SHA256SUMS"] {
+    for file in [
+        "forks.parquet",
+        "pairs.parquet",
+        "steps.parquet",
+        "wire.parquet",
+        "chain.jsonl",
+        "SHA256SUMS",
+    ] {
         put(&run, file, Fate::Whole);
     }
     for left in files_under(&run.join("parts")).iter().step_by(2) {
@@ -169,11 +189,22 @@ fn a_seal_that_was_cut_short_anywhere_is_finished() {
 }
 
 #[test]
+fn a_part_without_its_steps_does_not_count() {
+    for fate in [Fate::Gone, Fate::Torn] {
+        let (_results, run) = unfinished();
+        let forks = parts_of(&run);
+        fate.befalls(&run.join("parts/00001.steps.parquet"));
+        assert_eq!(recovered(&run).forks.kept, forks - 1);
+        is_sealed_as_incomplete(&run, forks - 1);
+    }
+}
+
+#[test]
 fn a_lost_fork_in_the_middle_is_named_in_the_seal() {
     let (_results, run) = unfinished();
     let before = Archive::open(&run).unwrap();
     let lost = before.forks.iter().find(|fork| fork.position == 1).unwrap().clone();
-    for kind in ["pairs.parquet", "fork.parquet", "sums"] {
+    for kind in ["pairs.parquet", "steps.parquet", "fork.parquet", "sums"] {
         fs::remove_file(run.join(format!("parts/00001.{kind}"))).unwrap();
     }
     let told = recovered(&run);
@@ -192,7 +223,7 @@ fn a_lost_fork_in_the_middle_is_named_in_the_seal() {
 fn a_part_that_is_not_the_one_that_was_measured_is_refused() {
     let (_results, run) = unfinished();
     let parts = run.join("parts");
-    for kind in ["pairs.parquet", "fork.parquet"] {
+    for kind in ["pairs.parquet", "steps.parquet", "fork.parquet"] {
         fs::copy(parts.join(format!("00000.{kind}")), parts.join(format!("00001.{kind}"))).unwrap();
     }
     let sums = fs::read_to_string(parts.join("00000.sums")).unwrap();

@@ -6,8 +6,8 @@ mod registration;
 mod values;
 
 use super::fault::Fault;
-use super::wire::{At, FiguresWire, MeasureWire, Number, Reader, Wire};
-use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder};
+use super::wire::{At, FiguresWire, MeasureWire, Reader, Wire};
+use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder, Penalty};
 use crate::units::{Nanos, Seed};
 use backend::backends;
 pub use grid::delay_in_ids;
@@ -166,7 +166,7 @@ fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> C
     let resamples = whole(wire.resamples, "figures.resamples", &limits::RESAMPLES, 10_000, reader);
     let margin = required(wire.margin_ms, "figures.margin_ms", wire.span.as_ref(), reader)
         .and_then(|margin| millis(Some(margin), "figures.margin_ms", 0.0, reader));
-    let distance_for = penalties(wire.distance_for_ms, grid, reader);
+    let distance_for = penalties(wire.distance_for, grid, reader);
     let primary = primary(wire.primary, grid?, reader);
     Some(FigureSettings {
         debounce: debounce?,
@@ -178,20 +178,32 @@ fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> C
 }
 
 /// Penalties whose distance is asked for; there is a line to ask only where the path has two delays at least.
-fn penalties(wire: Option<At<Vec<At<Number>>>>, grid: Option<&Grid>, reader: &mut Reader<'_>) -> Checked<Vec<Nanos>> {
-    let key = "figures.distance_for_ms";
+fn penalties(wire: Option<At<Vec<At<String>>>>, grid: Option<&Grid>, reader: &mut Reader<'_>) -> Checked<Vec<Penalty>> {
+    let key = "figures.distance_for";
     let Some(asked) = wire else { return Some(Vec::new()) };
     if grid.is_some_and(|grid| grid.delays.len() < 2) {
         let message = "asks how far away a penalty lies, which takes two delays at least in `grid.delay_us`";
         reader.fault(&asked.span, key, message);
         return None;
     }
-    let penalties: Checked<Vec<Nanos>> = (asked.value.into_iter())
-        .map(|penalty| millis(Some(penalty), key, 0.0, reader))
-        .collect();
-    let mut penalties = penalties?;
-    penalties.sort_unstable();
-    penalties.dedup();
+    let mut penalties: Vec<Penalty> = Vec::new();
+    for text in &asked.value {
+        match Penalty::parse(&text.value) {
+            Some(penalty) if penalties.contains(&penalty) => {
+                reader.fault(&text.span, key, format!("names {penalty} twice"));
+                return None;
+            }
+            Some(penalty) => penalties.push(penalty),
+            None => {
+                let message = format!(
+                    "is {:?}, but must be a time or a share of the debounce budget, e.g. \"6.16ms\" or \"5%\"",
+                    text.value
+                );
+                reader.fault(&text.span, key, message);
+                return None;
+            }
+        }
+    }
     Some(penalties)
 }
 

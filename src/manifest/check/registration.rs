@@ -7,9 +7,9 @@ use chrono::NaiveDate;
 
 use super::values::{named, required};
 use super::{Checked, is_short_name};
-use crate::definition::{CELL_FIGURES, SCALING_FIGURES, definition_of};
+use crate::definition::{CELL_FIGURES, DISTANCE_FIGURES, SCALING_FIGURES, WIRE_FIGURES, definition_of};
 use crate::manifest::wire::{At, ClaimWire, NoveltyWire, Number, Reader, RegistrationWire};
-use crate::manifest::{Claim, Comparison, Grid, Novelty, Registration, Threshold};
+use crate::manifest::{Claim, Comparison, Grid, Novelty, Point, Registration, Threshold};
 
 /// `None` where there is a fault; a manifest without either table registers nothing.
 pub(super) fn registration(
@@ -131,10 +131,10 @@ pub(super) fn claims(
 fn figures_of(grid: &Grid) -> Vec<String> {
     let cells = grid.points().map(|point| grid.cell_id(&point));
     let controls = grid.controls().map(|point| grid.control_id(&point));
-    let of_path = grid.path_controls().map(|point| grid.path_id(&point));
+    let proxys = grid.path_controls().map(|point| grid.path_id(&point));
     let of_cells = cells
         .chain(controls)
-        .chain(of_path)
+        .chain(proxys)
         .flat_map(|cell| CELL_FIGURES.iter().map(move |figure| format!("{cell}.{}", figure.key)));
     let grown = (grid.points()).filter(|point| grid.plans.len() > 1 && point.plans == grid.plans[0]);
     let of_sizes = grown.flat_map(|point| {
@@ -143,7 +143,33 @@ fn figures_of(grid: &Grid) -> Vec<String> {
             .iter()
             .map(move |figure| format!("{sides}.{}", figure.key))
     });
-    of_cells.chain(of_sizes).collect()
+    of_cells.chain(of_sizes).chain(of_path(grid)).collect()
+}
+
+/// Ids of the figures that a proxy in the path brings. What is asked with `figures.distance_for` is not among them: a
+/// claim is about a size, and these are answers to one.
+fn of_path(grid: &Grid) -> Vec<String> {
+    if grid.delays.is_empty() {
+        return Vec::new();
+    }
+    let cells = grid.points().map(|point| grid.cell_id(&point));
+    let controls = grid.controls().map(|point| grid.control_id(&point));
+    let proxys = grid.path_controls().map(|point| grid.path_id(&point));
+    let of_cells = cells
+        .chain(controls)
+        .chain(proxys)
+        .flat_map(|cell| WIRE_FIGURES.iter().map(move |figure| format!("{cell}.{}", figure.key)));
+    let lines = grid
+        .points()
+        .filter(|point| grid.delays.len() > 1 && point.delay == Some(grid.delays[0]));
+    let of_lines = lines.flat_map(|point| {
+        let without = Point { delay: None, ..point };
+        let line = format!("distance[plans={},{}]", point.plans, grid.line(&without));
+        DISTANCE_FIGURES
+            .iter()
+            .map(move |figure| format!("{line}.{}", figure.key))
+    });
+    of_cells.chain(of_lines).collect()
 }
 
 /// One claim, and what it may name.
@@ -333,6 +359,6 @@ fn unit_of(figure: &str) -> &'static str {
 /// Whether two figures come from different forks, as far as their ids tell: those of two cells do.
 fn are_independent(one: &str, other: &str) -> bool {
     let cell = |id: &str| id.split_once("].").map(|(cell, _)| cell.to_owned());
-    let is_of_cell = |id: &str| !id.starts_with("scaling[");
+    let is_of_cell = |id: &str| !id.starts_with("scaling[") && !id.starts_with("distance[");
     cell(one) != cell(other) && is_of_cell(one) && is_of_cell(other)
 }

@@ -13,12 +13,7 @@ const SPREAD: f64 = 0.03;
 pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery, ReportError> {
     let mut plots = Vec::new();
     for (place, scaling) in analysis.scaling.iter().enumerate() {
-        let of_sides: Vec<&Seen<'_>> = (seen.iter())
-            .filter(|seen| {
-                let row = &seen.cell.cell;
-                row.subject == scaling.subject && row.baseline == scaling.baseline && row.schema_shape == scaling.schema
-            })
-            .collect();
+        let of_sides: Vec<&Seen<'_>> = (seen.iter()).filter(|seen| scaling.line.has(&seen.cell.cell)).collect();
         plots.push(difference(place, scaling, &of_sides)?);
         plots.push(ratio(place, scaling, &of_sides)?);
     }
@@ -34,7 +29,11 @@ pub(super) fn gallery(analysis: &Analysis, seen: &[Seen<'_>]) -> Result<Gallery,
 }
 
 fn name(kind: &str, place: usize, scaling: &Scaling) -> String {
-    format!("{kind}-{place}-{}-{}", slug(&scaling.subject), slug(&scaling.baseline))
+    format!(
+        "{kind}-{place}-{}-{}",
+        slug(&scaling.line.subject),
+        slug(&scaling.line.baseline)
+    )
 }
 
 fn sizes(scaling: &Scaling) -> Axis {
@@ -55,7 +54,10 @@ fn difference(place: usize, scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plo
         size: PANEL,
         x: sizes(scaling),
         y: penalties(scaling, seen, line(0.0)),
-        legend: vec![(Ink::Difference, format!("{} − {}", scaling.subject, scaling.baseline))],
+        legend: vec![(
+            Ink::Difference,
+            format!("{} − {}", scaling.line.subject, scaling.line.baseline),
+        )],
         y_width: 62,
     };
     let drawn = frame.draw(|sheet| {
@@ -107,7 +109,7 @@ fn penalties(scaling: &Scaling, seen: &[&Seen<'_>], fixed: f64) -> Axis {
     }
     let (low, high) = ends(&values);
     Axis::over(
-        format!("{} − {}, ms", scaling.subject, scaling.baseline),
+        format!("{} − {}, ms", scaling.line.subject, scaling.line.baseline),
         Scale::Linear,
         low.min(0.0),
         high,
@@ -131,9 +133,9 @@ fn ratio(place: usize, scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, Re
         .collect();
     let title = format!(
         "Over the numbers of plans, {} takes {} times as long as {}.",
-        scaling.subject,
+        scaling.line.subject,
         told.join(", ").replace(" ×", ""),
-        scaling.baseline
+        scaling.line.baseline
     );
     let description = "The ratio of the two medians at each size with its 95 % interval over forks.".to_owned();
     let mut values = vec![1.0];
@@ -146,7 +148,10 @@ fn ratio(place: usize, scaling: &Scaling, seen: &[&Seen<'_>]) -> Result<Plot, Re
         size: PANEL,
         x: sizes(scaling),
         y: Axis::over("ratio of medians", Scale::Linear, low, high, 5),
-        legend: vec![(Ink::Difference, format!("{} / {}", scaling.subject, scaling.baseline))],
+        legend: vec![(
+            Ink::Difference,
+            format!("{} / {}", scaling.line.subject, scaling.line.baseline),
+        )],
         y_width: 50,
     };
     let drawn = frame.draw(|sheet| {

@@ -214,7 +214,7 @@ GROUP BY cell",
 SELECT cells.cell, min(controls.cell) AS control
 FROM cells JOIN cells AS controls ON controls.kind = 'control'
   AND controls.plans = cells.plans AND controls.subject = cells.subject
-  AND regexp_extract(controls.id, 'schema=[^],]+') = regexp_extract(cells.id, 'schema=[^],]+')
+  AND regexp_replace(controls.id, '^[a-z]+', '') = regexp_replace(cells.id, '^[a-z]+', '')
 GROUP BY cells.cell",
     ),
     view(
@@ -223,17 +223,19 @@ GROUP BY cells.cell",
         "\
 Least squares through the sizes, for each round of forks that every size has.",
         "\
-SELECT 'scaling[subject=' || subject || ',baseline=' || baseline || schema || ']' AS id,
+SELECT 'scaling[subject=' || subject || ',baseline=' || baseline || further || ']' AS id,
   regr_intercept(difference_ns, plans) AS fixed_ns,
   regr_slope(difference_ns, plans) AS per_plan_ns
 FROM fork_medians JOIN (
-  SELECT *, regexp_extract(id, ',schema=[^],]+') AS schema, count(*) OVER (
-    PARTITION BY subject, baseline, regexp_extract(id, ',schema=[^],]+')
-  ) AS sizes
-  FROM cells WHERE kind = 'comparison'
+  SELECT *, count(*) OVER (PARTITION BY subject, baseline, further) AS sizes
+  FROM (
+    SELECT *, regexp_extract(id, ',backend=[^],]+') || regexp_extract(id, ',schema=[^],]+')
+      || regexp_extract(id, ',delay=[^],]+') AS further
+    FROM cells WHERE kind = 'comparison'
+  )
 ) USING (cell)
 WHERE sizes >= 2
-GROUP BY subject, baseline, schema, sizes, fork
+GROUP BY subject, baseline, further, sizes, fork
 HAVING count(*) = sizes",
     ),
 ];
