@@ -15,6 +15,7 @@
 //! ahead, to the archive that it writes. `tests/tidy` holds them to the arrows that matter most.
 
 // What is shared by the rooms.
+pub mod clock;
 pub mod definition;
 pub mod digest;
 pub mod nearest_rank;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use preview_cost::backend::postgres::wire::WireSession;
 use preview_cost::backend::postgres::{Param, ParamType, PostgresSession, Statement, Target, Updates};
+use preview_cost::step::Steps;
 use preview_cost::strategy::{self, StrategyName};
 use preview_cost::workload::{Inputs, Overrides, Workload, delta_of};
 
@@ -166,7 +167,9 @@ impl Turn {
     fn preview(&self, target: &Target, count: usize) -> Outcome<Vec<i64>> {
         let mut session = PostgresSession::connect(target, SCHEMA, &self.workload, DEADLINE)?;
         let mut rollback = strategy::on_postgres(StrategyName::Rollback, &mut session, &self.workload)?;
-        self.timed(count, |overrides| Ok(rollback.preview(&mut session, overrides)?))
+        self.timed(count, |overrides| {
+            Ok(rollback.preview(&mut session, overrides, &mut Steps::off())?)
+        })
     }
 
     /// Sums of what the server logs for each preview.

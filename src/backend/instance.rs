@@ -8,6 +8,7 @@ use super::creations::Creation;
 use super::postgres::wire::WireSession;
 use super::postgres::{Control, ModelTable, PostgresSession, Secret, Target};
 use super::provision::{CopyBy, Order, Prepared, ProvisionError, Provisioned};
+use crate::step::{Step, Steps};
 use crate::workload::{Inputs, Overrides, Workload};
 
 /// The prepared directory, and what starts servers from it.
@@ -50,7 +51,13 @@ impl Instance {
     ///
     /// # Errors
     /// Why there is no server, or what it says.
-    pub fn preview(&self, overrides: &Overrides, workload: &Workload) -> Result<(u64, Inputs), BackendError> {
+    pub fn preview(
+        &self,
+        overrides: &Overrides,
+        workload: &Workload,
+        steps: &mut Steps,
+    ) -> Result<(u64, Inputs), BackendError> {
+        steps.enter(Step::Write);
         let order = Order::Instance {
             prepared: self.prepared.data(),
             by: self.by,
@@ -58,9 +65,11 @@ impl Instance {
         let server = Provisioned::start(&self.exe, &order, &mut |_| {}).map_err(unable)?;
         let password = server.password().map(Secret::new);
         let target = Target::loopback(server.port(), server.user(), password, server.dbname());
+        steps.enter(Step::Exchange);
         let read = WireSession::connect(&target, self.deadline)
             .map_err(BackendError::from)
             .and_then(|session| self.table.write_and_read(session, overrides, workload));
+        steps.enter(Step::Discard);
         let stopped = server.stop().map_err(unable);
         let read = read?;
         stopped?;

@@ -13,6 +13,7 @@ mod wire;
 use std::fmt;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use backend::{
@@ -120,6 +121,8 @@ pub struct Measure {
     pub seed: Seed,
     /// How the order within a pair is decided.
     pub order: PairOrder,
+    /// Whether the steps of previews are noted.
+    pub steps: StepsWish,
     /// Longest that one answer of the backend may take.
     pub timeout: Nanos,
 }
@@ -139,6 +142,32 @@ impl PairOrder {
         match self {
             Self::Balanced => "balanced",
             Self::Coin => "coin",
+        }
+    }
+}
+
+/// Whether the steps of previews are noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepsWish {
+    /// Where reading the clock takes less than a hundredth of a preview.
+    Auto,
+    /// Whatever it costs.
+    On,
+    /// Never.
+    Off,
+}
+
+impl StepsWish {
+    /// Each, as a manifest names it.
+    pub const ALL: [Self; 3] = [Self::Auto, Self::On, Self::Off];
+
+    /// The manifest's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::On => "on",
+            Self::Off => "off",
         }
     }
 }

@@ -84,6 +84,7 @@ pub(super) struct MeasureWire {
     pub forks: Option<At<Number>>,
     pub seed: Option<At<Number>>,
     pub order: Option<At<String>>,
+    pub steps: Option<At<String>>,
     pub timeout_ms: Option<At<Number>>,
 }
 
@@ -216,6 +217,7 @@ fn measure(mut section: Section<'_>, reader: &mut Reader<'_>) -> MeasureWire {
         forks: section.number(reader, "forks"),
         seed: section.number(reader, "seed"),
         order: section.string(reader, "order"),
+        steps: section.string(reader, "steps"),
         timeout_ms: section.number(reader, "timeout_ms"),
     };
     section.end(reader);

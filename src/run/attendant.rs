@@ -11,7 +11,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::protocol::{ForkOrder, Report, WORKER};
-use crate::archive::{ForkRow, PairRow, WriteError};
+use crate::archive::{ForkPart, WriteError};
 use crate::units::ForkIndex;
 
 /// Longest that a worker may be silent before its first pair and after its last: making and checking a large model.
@@ -102,12 +102,12 @@ pub(super) fn attend(
     order: &ForkOrder,
     events: &Events,
     progress: &mut dyn FnMut(u32),
-) -> Result<(ForkRow, Vec<PairRow>), ForkFailure> {
+) -> Result<ForkPart, ForkFailure> {
     let mut worker = Worker::spawn(exe, order, events.sender.clone()).map_err(ForkFailure::Spawn)?;
     let answers = Duration::from_nanos(order.timeout.0.unsigned_abs()) * ANSWERS_BETWEEN_WORDS;
     let silence_max = SILENCE_MAX.max(answers);
     let (cell, fork) = (order.cell.id.clone(), order.fork);
-    let mut pairs = Vec::new();
+    let (mut pairs, mut steps, mut passages) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let word = match events.receiver.recv_timeout(silence_max) {
             Ok(Event::Interrupted) => return Err(ForkFailure::Interrupted),
@@ -125,7 +125,16 @@ pub(super) fn attend(
             Word::Said(report) => match *report {
                 Report::Progress { pairs } => progress(pairs),
                 Report::Pairs(more) => pairs.extend(more),
-                Report::Fork(row) => return Ok((*row, pairs)),
+                Report::Steps(more) => steps.extend(more),
+                Report::Passages(more) => passages.extend(more),
+                Report::Fork(fork) => {
+                    return Ok(ForkPart {
+                        fork: *fork,
+                        pairs,
+                        steps,
+                        passages,
+                    });
+                }
                 Report::Unable { message } => {
                     return Err(ForkFailure::Unable {
                         cell,

@@ -6,9 +6,11 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use super::clock::Clock;
-use crate::archive::{PairRow, PairStatus, Phase, SideRow};
+use crate::archive::{PairRow, PairSide, PairStatus, Phase, SideRow, StepRow};
 use crate::backend::{BackendError, BackgroundWork, Session};
+use crate::clock::Clock;
+use crate::nearest_rank;
+use crate::step::{Step, Steps};
 use crate::strategy::{PreviewError, Strategy};
 use crate::units::{Nanos, PairIndex};
 use crate::workload::{Answer, Overrides, Workload, delta_of};
@@ -31,10 +33,32 @@ impl<S> Sides<S> {
     }
 }
 
+/// The session of both sides; or one for the subject, and another one for the baseline, which goes another way.
+pub(super) struct Sessions<'s, S> {
+    pub shared: &'s mut S,
+    pub of_baseline: Option<&'s mut S>,
+}
+
+impl<S> Sessions<'_, S> {
+    fn of(&mut self, side: PairSide) -> &mut S {
+        match (&mut self.of_baseline, side) {
+            (Some(own), PairSide::Baseline) => own,
+            _ => self.shared,
+        }
+    }
+}
+
+/// Hundredths of a preview that reading the clock between its steps may take.
+const STEPS_SHARE_MAX: f64 = 1.0;
+
 /// The pairs of a fork as they are measured.
 pub(super) struct Recorder<'a> {
     clock: Clock,
     pairs: Vec<PairRow>,
+    notes: Steps,
+    steps: Vec<StepRow>,
+    /// Most readings of the clock that a preview took between its steps, by side.
+    readings: [usize; 2],
     progress: &'a mut dyn FnMut(u32),
     told: Nanos,
 }
@@ -44,17 +68,40 @@ pub(super) struct Recorder<'a> {
 pub(super) struct BrokenOff(pub String);
 
 impl<'a> Recorder<'a> {
-    pub fn new(clock: Clock, capacity: usize, progress: &'a mut dyn FnMut(u32)) -> Self {
+    /// With `notes` for the steps of previews.
+    pub fn new(clock: Clock, notes: Steps, capacity: usize, progress: &'a mut dyn FnMut(u32)) -> Self {
         Self {
             clock,
             pairs: Vec::with_capacity(capacity),
+            notes,
+            steps: Vec::new(),
+            readings: [0, 0],
             progress,
             told: clock.now(),
         }
     }
 
-    pub fn into_pairs(self) -> Vec<PairRow> {
-        self.pairs
+    /// What was measured: pairs, and the steps of their previews.
+    pub fn into_rows(self) -> (Vec<PairRow>, Vec<StepRow>) {
+        (self.pairs, self.steps)
+    }
+
+    /// Stops noting steps if that takes more of a preview than it may, going by the pairs so far; says why. Without a pair
+    /// so far, nothing can be said against it.
+    pub fn give_up_costly_steps(&mut self, overhead: Nanos) -> Option<String> {
+        if !self.notes.is_on() {
+            return None;
+        }
+        let reason = PairSide::BOTH.into_iter().find_map(|side| {
+            let times = self.pairs.iter().filter_map(|pair| match side {
+                PairSide::Subject => pair.subject.time,
+                PairSide::Baseline => pair.baseline.time,
+            });
+            let median = nearest_rank::median(&mut times.map(|time| time.0).collect::<Vec<_>>())?;
+            too_costly(self.readings[side as usize], overhead, Nanos(median), side)
+        })?;
+        self.notes = Steps::off();
+        Some(reason)
     }
 
     /// Measures one phase: a pair for each entry of `subject_first`.
@@ -63,14 +110,15 @@ impl<'a> Recorder<'a> {
         phase: Phase,
         subject_first: &[bool],
         workload: &Workload,
-        session: &mut S,
+        sessions: &mut Sessions<'_, S>,
         sides: &mut Sides<S>,
     ) -> Result<(), BrokenOff> {
         for (iteration, &subject_first) in (0u32..).zip(subject_first) {
             let delta = delta_of(iteration);
             let overrides = workload.overrides(delta);
-            let outcome = self.pair(session, sides, &overrides, subject_first);
+            let mut outcome = self.pair(sessions, sides, &overrides, subject_first);
             let broken = outcome.broken.clone();
+            self.steps.extend(outcome.steps(PairIndex(iteration), phase));
             self.pairs
                 .push(outcome.into_row(PairIndex(iteration), phase, subject_first, delta));
             if let Some(reason) = broken {
@@ -82,34 +130,38 @@ impl<'a> Recorder<'a> {
     }
 
     fn pair<S: Session>(
-        &self,
-        session: &mut S,
+        &mut self,
+        sessions: &mut Sessions<'_, S>,
         sides: &mut Sides<S>,
         overrides: &Overrides,
         subject_first: bool,
     ) -> PairOutcome {
         let mut outcome = PairOutcome::default();
-        for is_subject in [subject_first, !subject_first] {
-            let strategy = if is_subject {
-                &mut sides.subject
-            } else {
-                &mut sides.baseline
+        let order = if subject_first {
+            [PairSide::Subject, PairSide::Baseline]
+        } else {
+            [PairSide::Baseline, PairSide::Subject]
+        };
+        for which in order {
+            let strategy = match which {
+                PairSide::Subject => &mut sides.subject,
+                PairSide::Baseline => &mut sides.baseline,
             };
+            let session = sessions.of(which);
+            self.notes.begin();
             let start = self.clock.now();
-            let answer = black_box(strategy.preview(session, black_box(overrides)));
+            let answer = black_box(strategy.preview(session, black_box(overrides), &mut self.notes));
             let end = self.clock.now();
-            let side = if is_subject {
-                &mut outcome.subject
-            } else {
-                &mut outcome.baseline
-            };
+            self.readings[which as usize] = self.readings[which as usize].max(self.notes.readings());
+            let side = outcome.side(which);
             side.start = Some(start);
+            side.steps = self.notes.between(start, end);
             match answer {
                 Ok(answer) => {
                     side.time = Some(Nanos(end.0 - start.0));
                     side.answer = Some(answer);
                 }
-                Err(error) => outcome.fail(is_subject, &error, session),
+                Err(error) => outcome.fail(which, &error, session),
             }
             if outcome.broken.is_some() {
                 break;
@@ -132,6 +184,7 @@ struct Side {
     start: Option<Nanos>,
     time: Option<Nanos>,
     answer: Option<Answer>,
+    steps: Vec<(Step, Nanos)>,
 }
 
 impl Side {
@@ -155,8 +208,33 @@ struct PairOutcome {
 }
 
 impl PairOutcome {
-    fn fail<S: Session>(&mut self, is_subject: bool, error: &PreviewError, session: &mut S) {
-        let side = if is_subject { "subject" } else { "baseline" };
+    fn side(&mut self, which: PairSide) -> &mut Side {
+        match which {
+            PairSide::Subject => &mut self.subject,
+            PairSide::Baseline => &mut self.baseline,
+        }
+    }
+
+    /// The steps of both previews as rows, subject first.
+    fn steps(&mut self, pair: PairIndex, phase: Phase) -> Vec<StepRow> {
+        let mut rows = Vec::new();
+        for which in PairSide::BOTH {
+            let steps = std::mem::take(&mut self.side(which).steps);
+            rows.extend((0u32..).zip(steps).map(|(place, (step, time))| StepRow {
+                previewer: 0,
+                pair,
+                phase,
+                side: which,
+                place,
+                step,
+                time,
+            }));
+        }
+        rows
+    }
+
+    fn fail<S: Session>(&mut self, which: PairSide, error: &PreviewError, session: &mut S) {
+        let side = which.as_str();
         let (status, lost) = match error {
             PreviewError::Backend(error) if error.is_timeout() => (PairStatus::Timeout, false),
             PreviewError::Backend(error) => (PairStatus::Failed, error.is_connection_lost()),
@@ -196,15 +274,51 @@ impl PairOutcome {
     }
 }
 
+/// Why steps can't be noted: what reading the clock takes of a preview. `None` where it takes little.
+fn too_costly(readings: usize, overhead: Nanos, preview: Nanos, side: PairSide) -> Option<String> {
+    let share = 100.0 * readings as f64 * overhead.0 as f64 / preview.0.max(1) as f64;
+    (share >= STEPS_SHARE_MAX).then(|| {
+        format!(
+            "reading the clock {readings} times at {} ns is {share:.1} % of a preview of the {}, and {STEPS_SHARE_MAX} % is \
+             the most that it may be",
+            overhead.0,
+            side.as_str()
+        )
+    })
+}
+
 /// Median of empty round trips; `None` where nothing is at a distance.
 pub(super) fn distance<S: Session>(clock: Clock, session: &mut S) -> Result<Option<Nanos>, BackendError> {
+    median_trip(clock, || session.empty_round_trip())
+}
+
+/// The same over a strategy's own connection; `None` where it has none.
+pub(super) fn own_distance<S>(clock: Clock, strategy: &mut dyn Strategy<S>) -> Result<Option<Nanos>, PreviewError> {
+    median_trip(clock, || strategy.own_round_trip())
+}
+
+fn median_trip<E>(clock: Clock, mut trip: impl FnMut() -> Result<bool, E>) -> Result<Option<Nanos>, E> {
     let mut trips = Vec::with_capacity(DISTANCE_TRIPS);
     for _ in 0..DISTANCE_TRIPS {
         let start = clock.now();
-        if !session.empty_round_trip()? {
+        if !trip()? {
             return Ok(None);
         }
         trips.push(clock.now().0 - start.0);
     }
-    Ok(crate::nearest_rank::median(&mut trips).map(Nanos))
+    Ok(nearest_rank::median(&mut trips).map(Nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_given_up_where_they_cost_a_hundredth_of_a_preview() {
+        let costly = |readings, preview| too_costly(readings, Nanos(30), Nanos(preview), PairSide::Baseline);
+        assert_eq!(costly(3, 9_001), None);
+        assert!(costly(3, 9_000).is_some_and(|reason| reason.contains("1.0 % of a preview of the baseline")));
+        assert_eq!(costly(0, 1), None);
+        assert!(costly(1, 0).is_some());
+    }
 }

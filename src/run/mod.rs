@@ -6,7 +6,6 @@
 
 mod attendant;
 mod clean;
-mod clock;
 mod describe;
 mod measure;
 mod needs;

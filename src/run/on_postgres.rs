@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::measure::Sessions;
 use super::protocol::ForkOrder;
 use super::worker::{Conditions, Fork, Stage};
 use crate::backend::postgres::{Control, PostgresSession, TableState, Target};
@@ -27,7 +28,11 @@ pub(super) fn run(
     let mut session = session.noting(Creations::at(creations));
     let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_postgres(order.cell.baseline, &mut session, &workload)?;
-    fork.measure(&workload, &mut session, subject, baseline);
+    let sessions = Sessions {
+        shared: &mut session,
+        of_baseline: None,
+    };
+    fork.measure(&workload, sessions, subject, baseline);
     session.close();
     // A server that went away mid-fork can't be asked: the fork's row says what broke off, and these stay unknown.
     fork.conditions = match look_back(target, schema, &workload) {

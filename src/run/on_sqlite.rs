@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::measure::Sessions;
 use super::protocol::{ForkOrder, Place};
 use super::worker::{Conditions, Fork, Stage};
 use crate::backend::BackendError;
@@ -17,7 +18,11 @@ pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendE
     let before = session.state()?;
     let subject = strategy::on_sqlite(order.cell.subject, &mut session, &workload)?;
     let baseline = strategy::on_sqlite(order.cell.baseline, &mut session, &workload)?;
-    fork.measure(&workload, &mut session, subject, baseline);
+    let sessions = Sessions {
+        shared: &mut session,
+        of_baseline: None,
+    };
+    fork.measure(&workload, sessions, subject, baseline);
     let intact = session
         .read_model(&workload)
         .is_ok_and(|stored| stored.same_bits(workload.stored()));

@@ -5,15 +5,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::archive::{ForkRow, PairRow};
+use crate::archive::{ForkRow, PairRow, StepRow, WireRow};
 use crate::backend::postgres::Target;
+use crate::manifest::StepsWish;
 use crate::plan::Cell;
 use crate::units::{ForkIndex, Nanos, Seed};
 
 /// Hidden subcommand that a worker runs as.
 pub const WORKER: &str = "worker";
-/// Pairs in one message.
-pub const PAIRS_PER_MESSAGE: usize = 4_096;
+/// Rows in one message.
+pub const ROWS_PER_MESSAGE: usize = 4_096;
 
 /// What a worker is to do; the first line on its standard input.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +33,8 @@ pub struct ForkOrder {
     pub seed: Seed,
     /// Whether each pair's order is a coin's; else orders are balanced.
     pub coin: bool,
+    /// Whether the steps of previews are noted.
+    pub steps: StepsWish,
     /// Longest that one answer of the backend may take.
     pub timeout: Nanos,
     /// Where the model lives.
@@ -75,6 +78,10 @@ pub enum Report {
     },
     /// Pairs, in the order in which they ran; all of them come before `Fork`.
     Pairs(Vec<PairRow>),
+    /// Steps of their previews, in the same order.
+    Steps(Vec<StepRow>),
+    /// What passed the proxy, in the order in which it was received.
+    Passages(Vec<WireRow>),
     /// The fork is over, well or not; the last word.
     Fork(Box<ForkRow>),
     /// There was nothing to measure; the last word.

@@ -1,5 +1,6 @@
 //! The supervisor: makes the backend ready, announces the run, spawns a worker a fork, stores each part, seals.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,7 @@ use crate::archive::{
 };
 use crate::backend::provision::ProvisionError;
 use crate::environment::{self, Discretion, Fact};
-use crate::manifest::{Manifest, PairOrder};
+use crate::manifest::{Manifest, PairOrder, StepsWish};
 use crate::plan::{ForkSlot, Plan};
 
 /// What a run tells while it runs.
@@ -242,6 +243,7 @@ impl<'a> Supervisor<'a> {
     ) -> Result<(), ForkFailure> {
         let forks = self.plan.schedule().len() as u32;
         let discretion = discretion(stands);
+        let mut without_steps = BTreeSet::new();
         for (position, slot) in (0u32..).zip(self.plan.schedule()) {
             let cell = self.plan.cell(slot.cell);
             if writer.has(cell.index, slot.fork) {
@@ -252,17 +254,20 @@ impl<'a> Supervisor<'a> {
             let order = self.order(*slot, position, stands);
             let planned = order.previews + order.warmup;
             let mut progress = |pairs| observer.pairs_done(pairs, planned);
-            let (fork, pairs) = attend(&self.exe, &order, &self.events, &mut progress)?;
-            summary.count(&fork, &pairs);
+            let part = attend(&self.exe, &order, &self.events, &mut progress)?;
+            let fork = &part.fork;
+            summary.count(fork, &part.pairs);
+            if let Some(reason) = fork.steps_off.as_ref().filter(|_| order.steps == StepsWish::Auto)
+                && without_steps.insert(cell.index)
+            {
+                observer.warn(&format!(
+                    "{}: the steps of previews are not recorded: {reason}",
+                    cell.id
+                ));
+            }
             let broken_off = (fork.status == ForkStatus::Failed)
                 .then(|| fork.reason.clone().unwrap_or_else(|| "it broke off".to_owned()));
-            let (fork, pairs) = discreet(fork, pairs, &discretion);
-            writer.part(ForkPart {
-                fork,
-                pairs,
-                steps: Vec::new(),
-                passages: Vec::new(),
-            })?;
+            writer.part(discreet(part, &discretion))?;
             observer.fork_stored(planned);
             if let Some(reason) = broken_off {
                 return Err(ForkFailure::BrokenOff {
@@ -285,6 +290,7 @@ impl<'a> Supervisor<'a> {
             warmup: measure.warmup,
             seed: measure.seed,
             coin: measure.order == PairOrder::Coin,
+            steps: measure.steps,
             timeout: measure.timeout,
             place: stands.place(self.plan.cell(slot.cell).backend_place, position),
         }
@@ -377,14 +383,12 @@ pub(super) fn discretion(stands: &Stands) -> Discretion {
 }
 
 /// The rows of a fork with reasons that name nobody.
-fn discreet(mut fork: ForkRow, mut pairs: Vec<PairRow>, discretion: &Discretion) -> (ForkRow, Vec<PairRow>) {
-    for reason in [&mut fork.reason]
-        .into_iter()
-        .chain(pairs.iter_mut().map(|pair| &mut pair.reason))
-    {
+fn discreet(mut part: ForkPart, discretion: &Discretion) -> ForkPart {
+    let of_pairs = part.pairs.iter_mut().map(|pair| &mut pair.reason);
+    for reason in [&mut part.fork.reason].into_iter().chain(of_pairs) {
         *reason = reason.take().map(|reason| discretion.text(&reason));
     }
-    (fork, pairs)
+    part
 }
 
 /// Facts about build, backend and machine.

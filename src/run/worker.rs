@@ -5,16 +5,17 @@ use std::process::ExitCode;
 
 use chrono::Utc;
 
-use super::clock::{Clock, ClockLimits};
-use super::measure::{self, BrokenOff, Recorder, Sides};
-use super::protocol::{ForkOrder, PAIRS_PER_MESSAGE, Place, Report};
+use super::measure::{self, BrokenOff, Recorder, Sessions, Sides};
+use super::protocol::{ForkOrder, Place, ROWS_PER_MESSAGE, Report};
 use super::scheduling::Scheduling;
 use super::{on_postgres, on_sqlite};
-use crate::archive::{ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork};
+use crate::archive::{ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, StepRow, WireRow};
 use crate::backend::{BackgroundWork, Session};
-use crate::manifest::PairOrder;
+use crate::clock::{Clock, ClockLimits};
+use crate::manifest::{PairOrder, StepsWish};
 use crate::nearest_rank;
 use crate::plan::order;
+use crate::step::Steps;
 use crate::strategy::Strategy;
 use crate::units::Nanos;
 use crate::workload::Workload;
@@ -68,11 +69,17 @@ fn serve(order: &ForkOrder) -> io::Result<()> {
             if let Err(error) = outcome {
                 fork.broken_off(error.to_string());
             }
-            let (row, pairs) = fork.finish();
-            for chunk in pairs.chunks(PAIRS_PER_MESSAGE) {
+            let part = fork.finish();
+            for chunk in part.pairs.chunks(ROWS_PER_MESSAGE) {
                 say(&Report::Pairs(chunk.to_vec()))?;
             }
-            say(&Report::Fork(Box::new(row)))
+            for chunk in part.steps.chunks(ROWS_PER_MESSAGE) {
+                say(&Report::Steps(chunk.to_vec()))?;
+            }
+            for chunk in part.passages.chunks(ROWS_PER_MESSAGE) {
+                say(&Report::Passages(chunk.to_vec()))?;
+            }
+            say(&Report::Fork(Box::new(part.fork)))
         }
     }
 }
@@ -110,7 +117,11 @@ pub(super) struct Fork<'a> {
     limits: ClockLimits,
     distance: [Option<Nanos>; 2],
     scheduling: [Scheduling; 2],
+    own_distances: [Option<Nanos>; 2],
     pairs: Vec<PairRow>,
+    steps: Vec<StepRow>,
+    steps_off: Option<String>,
+    passages: Option<Vec<WireRow>>,
     reason: Option<String>,
     measured: bool,
     background: Option<BackgroundWork>,
@@ -134,7 +145,11 @@ impl<'a> Fork<'a> {
             limits: clock.limits(),
             distance: [None, None],
             scheduling: [Scheduling::default(); 2],
+            own_distances: [None, None],
             pairs: Vec::new(),
+            steps: Vec::new(),
+            steps_off: None,
+            passages: None,
             reason: None,
             measured: false,
             background: None,
@@ -150,35 +165,72 @@ impl<'a> Fork<'a> {
     pub fn measure<S: Session>(
         &mut self,
         workload: &Workload,
-        session: &mut S,
+        mut sessions: Sessions<'_, S>,
         subject: Box<dyn Strategy<S>>,
         baseline: Box<dyn Strategy<S>>,
     ) {
         self.measured = true;
-        self.distance[0] = self.take_distance(session);
+        self.distance[0] = self.take_distance(sessions.shared);
         let mut sides = Sides { subject, baseline };
-        let capacity = self.order.warmup as usize + self.order.previews as usize;
         self.scheduling[0] = Scheduling::now();
-        let mut recorder = Recorder::new(self.clock, capacity, self.progress);
-        let phases = [
-            (Phase::Warmup, self.order.warmup),
-            (Phase::Measured, self.order.previews),
-        ];
-        let outcome = phases.into_iter().try_for_each(|(phase, pairs)| {
-            recorder.phase(
-                phase,
-                &subject_first(self.order, phase, pairs),
-                workload,
-                session,
-                &mut sides,
-            )
-        });
-        self.pairs = recorder.into_pairs();
+        let outcome = self.phases(workload, &mut sessions, &mut sides);
         self.background = sides.background();
         self.scheduling[1] = Scheduling::now();
         match outcome {
-            Ok(()) => self.distance[1] = self.take_distance(session),
+            Ok(()) => {
+                self.distance[1] = self.take_distance(sessions.shared);
+                self.take_own_distances(&mut sides);
+            }
             Err(BrokenOff(reason)) => self.broken_off(reason),
+        }
+    }
+
+    /// Warm-up and measured pairs. After the warm-up it is known whether the steps of previews can be noted.
+    fn phases<S: Session>(
+        &mut self,
+        workload: &Workload,
+        sessions: &mut Sessions<'_, S>,
+        sides: &mut Sides<S>,
+    ) -> Result<(), BrokenOff> {
+        let order = self.order;
+        let capacity = order.warmup as usize + order.previews as usize;
+        let notes = match order.steps {
+            StepsWish::Auto | StepsWish::On => Steps::by(self.clock),
+            StepsWish::Off => {
+                self.steps_off = Some("the manifest asks for none".to_owned());
+                Steps::off()
+            }
+        };
+        let mut recorder = Recorder::new(self.clock, notes, capacity, self.progress);
+        let mut phase = |recorder: &mut Recorder<'_>, phase: Phase, pairs: u32| {
+            let subject_first = subject_first(order, phase, pairs);
+            recorder.phase(phase, &subject_first, workload, sessions, sides)
+        };
+        let mut outcome = phase(&mut recorder, Phase::Warmup, order.warmup);
+        if order.steps == StepsWish::Auto {
+            let given_up = recorder.give_up_costly_steps(self.limits.overhead);
+            self.steps_off = self.steps_off.take().or(given_up);
+        }
+        if outcome.is_ok() {
+            outcome = phase(&mut recorder, Phase::Measured, order.previews);
+        }
+        (self.pairs, self.steps) = recorder.into_rows();
+        outcome
+    }
+
+    /// What passed the proxy, once the sessions are closed.
+    pub fn passed(&mut self, place: impl FnOnce(Clock, &[PairRow], &[StepRow]) -> Vec<WireRow>) {
+        self.passages = Some(place(self.clock, &self.pairs, &self.steps));
+    }
+
+    fn take_own_distances<S>(&mut self, sides: &mut Sides<S>) {
+        let both = [&mut sides.subject, &mut sides.baseline];
+        let taken = both.map(|strategy| measure::own_distance(self.clock, strategy.as_mut()));
+        for (place, taken) in taken.into_iter().enumerate() {
+            match taken {
+                Ok(distance) => self.own_distances[place] = distance,
+                Err(error) => self.broken_off(format!("the distance could not be measured: {error}")),
+            }
         }
     }
 
@@ -194,7 +246,7 @@ impl<'a> Fork<'a> {
         self.reason.get_or_insert(reason);
     }
 
-    fn finish(self) -> (ForkRow, Vec<PairRow>) {
+    fn finish(self) -> ForkPart {
         let planned = self.order.warmup + self.order.previews;
         let complete = self.reason.is_none() && self.pairs.len() as u64 == u64::from(planned);
         let Conditions { start, end, intact } = self.conditions;
@@ -227,13 +279,18 @@ impl<'a> Fork<'a> {
             autovacuums: end.and_then(|end| Some(end.autovacuums? - start.autovacuums?)),
             model_intact: intact,
             pool: self.background.map(pool_work),
-            steps_recorded: Some(0),
-            steps_off: None,
-            passages_recorded: None,
-            own_distances: [None, None],
+            steps_recorded: Some(self.steps.len() as u32),
+            steps_off: self.steps_off,
+            passages_recorded: self.passages.as_ref().map(|passages| passages.len() as u32),
+            own_distances: self.own_distances,
             delayed_acks: None,
         };
-        (row, self.pairs)
+        ForkPart {
+            fork: row,
+            pairs: self.pairs,
+            steps: self.steps,
+            passages: self.passages.unwrap_or_default(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::facts::{ANYWHERE, Facts};
 use super::{PreviewError, Strategy};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Inputs, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -35,7 +36,8 @@ impl Copy {
 }
 
 impl<S> Strategy<S> for Copy {
-    fn preview(&mut self, _session: &mut S, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(&mut self, _session: &mut S, overrides: &Overrides, steps: &mut Steps) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Compute);
         let mut inputs = self.loaded.clone();
         overrides.apply_to(&mut inputs);
         Ok(self.workload.project(&inputs))

@@ -4,6 +4,7 @@ use super::facts::{ANYWHERE, Facts, Honour};
 use super::{PreviewError, Strategy};
 use crate::backend::postgres::PostgresSession;
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Inputs, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -37,13 +38,29 @@ impl CopyFresh {
 }
 
 impl Strategy<SqliteSession> for CopyFresh {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        Ok(self.answer(session.read_model(&self.workload)?, overrides))
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Read);
+        let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
+        Ok(self.answer(inputs, overrides))
     }
 }
 
 impl Strategy<PostgresSession> for CopyFresh {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        Ok(self.answer(session.read_model(&self.workload)?, overrides))
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Read);
+        let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
+        Ok(self.answer(inputs, overrides))
     }
 }

@@ -9,6 +9,7 @@ use super::{PreviewError, Strategy, all_written};
 use crate::backend::postgres::PostgresSession;
 use crate::backend::provision::CopyBy;
 use crate::backend::{BackendError, Instance};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 const HONOURS: &[Honour] = &[Honour::ColumnType, Honour::Triggers, Honour::Checks, Honour::Deferred];
@@ -57,8 +58,14 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, _session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        let (touched, inputs) = self.instance.preview(overrides, &self.workload)?;
+    fn preview(
+        &mut self,
+        _session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        let (touched, inputs) = self.instance.preview(overrides, &self.workload, steps)?;
+        steps.enter(Step::Compute);
         all_written(touched, overrides)?;
         Ok(self.workload.project(&inputs))
     }

@@ -32,6 +32,7 @@ pub use registry::{on_postgres, on_sqlite};
 
 use crate::backend::postgres::PgError;
 use crate::backend::{BackendError, BackgroundWork};
+use crate::step::Steps;
 use crate::workload::{Answer, Overrides, ReadError};
 
 /// A kind of database engine that strategies are written for.
@@ -55,12 +56,21 @@ impl Engine {
 
 /// One way to produce a preview on the session `S`. A worker opens it before the warm-up and calls it once a side.
 pub trait Strategy<S> {
-    /// Produces the answer for the overrides; the whole call is timed.
+    /// Produces the answer for the overrides; the whole call is timed, and tells when its steps begin.
     ///
     /// # Errors
     /// Why there is no answer. The session may be left inside a transaction: the caller resets it, outside the timed
     /// window.
-    fn preview(&mut self, session: &mut S, overrides: &Overrides) -> Result<Answer, PreviewError>;
+    fn preview(&mut self, session: &mut S, overrides: &Overrides, steps: &mut Steps) -> Result<Answer, PreviewError>;
+
+    /// Goes to the backend and back with nothing to do, over a connection of its own; false where its previews go over the
+    /// session that both sides share.
+    ///
+    /// # Errors
+    /// What the backend says.
+    fn own_round_trip(&mut self) -> Result<bool, PreviewError> {
+        Ok(false)
+    }
 
     /// What it did beside its previews so far; `None` for one that does nothing then.
     fn background(&self) -> Option<BackgroundWork> {

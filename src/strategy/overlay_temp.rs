@@ -8,6 +8,7 @@ use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, land_model};
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -39,11 +40,20 @@ impl OnSqlite {
 }
 
 impl Strategy<SqliteSession> for OnSqlite {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         session.run("BEGIN")?;
         session.fill_overlay(overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_with(&self.select, &self.workload)?;
+        steps.enter(Step::Discard);
         session.run("COMMIT")?;
+        steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))
     }
 }
@@ -76,12 +86,19 @@ impl OnPostgres {
 
 impl Strategy<PostgresSession> for OnPostgres {
     /// One flight without a BEGIN is one transaction, which the Sync commits.
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Exchange);
         let mut flight = session.flight();
         flight.execute(self.empty, &[])?;
         flight.execute_overrides(self.fill, overrides, self.workload.shape())?;
         flight.execute(self.select, &[])?;
         let (_, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))
     }
 }

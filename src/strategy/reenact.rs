@@ -7,6 +7,7 @@ use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, land_model};
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -37,8 +38,15 @@ impl OnSqlite {
 }
 
 impl Strategy<SqliteSession> for OnSqlite {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Read);
         let inputs = session.read_over(&self.select, overrides, &self.workload)?;
+        steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))
     }
 }
@@ -61,10 +69,17 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Read);
         let mut flight = session.flight();
         flight.execute_overrides(self.select, overrides, self.workload.shape())?;
         let (_, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))
     }
 }

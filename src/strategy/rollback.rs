@@ -9,6 +9,7 @@ use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -37,11 +38,20 @@ impl OnSqlite {
 }
 
 impl Strategy<SqliteSession> for OnSqlite {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         session.begin_immediate()?;
         all_written(session.update_all(overrides)?, overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         session.rollback()?;
         Ok(answer)
     }
@@ -66,15 +76,24 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         let mut write = session.flight();
         write.execute(self.begin, &[])?;
         for field in overrides {
             self.updates.execute(&mut write, field)?;
         }
         all_written(write.land(|_| Ok(()))?.rows_affected, overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         session.execute(self.rollback)?;
         Ok(answer)
     }

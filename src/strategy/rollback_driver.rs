@@ -11,6 +11,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{Driver, PostgresSession};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, COLUMNS, Inputs, Override, Overrides, Shape, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -60,7 +61,13 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, _session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        _session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         let keys: Vec<Key<'_>> = overrides.iter().map(|field| key(&self.workload, field)).collect();
         let (updates, select, workload) = (&self.updates, &self.select, &self.workload);
         let (touched, rows) = self.driver.with_client(async |client| {
@@ -76,12 +83,20 @@ impl Strategy<PostgresSession> for OnPostgres {
                 Some(transaction.execute(update, parameters))
             });
             let touched: u64 = try_join_all(writes).await?.into_iter().sum();
+            steps.enter(Step::Read);
             let rows = transaction.query(select, &[]).await?;
+            steps.enter(Step::Discard);
             transaction.rollback().await?;
             Ok((touched, rows))
         })?;
+        steps.enter(Step::Compute);
         all_written(touched, overrides)?;
         Ok(self.workload.project(&inputs(&self.workload, &rows)?))
+    }
+
+    fn own_round_trip(&mut self) -> Result<bool, PreviewError> {
+        self.driver.with_client(async |client| client.batch_execute("").await)?;
+        Ok(true)
     }
 }
 

@@ -9,6 +9,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::PostgresSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -39,7 +40,13 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Exchange);
         let mut sql = String::from("BEGIN; ");
         for field in overrides {
             // Writing to a string does not fail.
@@ -48,10 +55,12 @@ impl Strategy<PostgresSession> for OnPostgres {
         let _ = write!(sql, "{}; ROLLBACK", session.table().select());
         match session.simple_model(&sql, &self.workload) {
             Ok((landing, inputs)) => {
+                steps.enter(Step::Compute);
                 all_written(landing.rows_affected, overrides)?;
                 Ok(self.workload.project(&inputs))
             }
             Err(error) => {
+                steps.enter(Step::Discard);
                 session.reset()?;
                 Err(error.into())
             }

@@ -5,6 +5,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates, land_model};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -39,7 +40,13 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Exchange);
         let select = session.select();
         let mut flight = session.flight();
         flight.execute(self.begin, &[])?;
@@ -49,6 +56,7 @@ impl Strategy<PostgresSession> for OnPostgres {
         flight.execute(select, &[])?;
         flight.execute(self.rollback, &[])?;
         let (landing, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
         all_written(landing.rows_affected, overrides)?;
         Ok(self.workload.project(&inputs))
     }

@@ -4,6 +4,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -38,7 +39,13 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         session.execute(self.begin)?;
         let mut touched = 0;
         for field in overrides {
@@ -47,8 +54,11 @@ impl Strategy<PostgresSession> for OnPostgres {
             touched += write.land(|_| Ok(()))?.rows_affected;
         }
         all_written(touched, overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         session.execute(self.rollback)?;
         Ok(answer)
     }

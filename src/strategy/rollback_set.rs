@@ -4,6 +4,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -39,14 +40,23 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         let shape = self.workload.shape();
         let mut write = session.flight();
         write.execute(self.begin, &[])?;
         write.execute_overrides(self.update, overrides, shape)?;
         all_written(write.land(|_| Ok(()))?.rows_affected, overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         session.execute(self.rollback)?;
         Ok(answer)
     }

@@ -11,6 +11,7 @@ use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Inputs, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -39,11 +40,20 @@ impl OnSqlite {
 }
 
 impl Strategy<SqliteSession> for OnSqlite {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         session.run("SAVEPOINT preview")?;
         all_written(session.update_all(overrides)?, overrides)?;
+        steps.enter(Step::Read);
         let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         session.run("ROLLBACK TO preview")?;
         session.rollback()?;
         Ok(answer)
@@ -73,22 +83,31 @@ impl OnPostgres {
         })
     }
 
-    fn write_and_read(&mut self, overrides: &Overrides) -> Result<Inputs, PreviewError> {
+    fn write_and_read(&mut self, overrides: &Overrides, steps: &mut Steps) -> Result<Inputs, PreviewError> {
+        steps.enter(Step::Write);
         let mut write = self.own.flight();
         write.execute(self.savepoint, &[])?;
         for field in overrides {
             self.updates.execute(&mut write, field)?;
         }
         all_written(write.land(|_| Ok(()))?.rows_affected, overrides)?;
+        steps.enter(Step::Read);
         Ok(self.own.read_model(&self.workload)?)
     }
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, _session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        match self.write_and_read(overrides) {
+    fn preview(
+        &mut self,
+        _session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        match self.write_and_read(overrides, steps) {
             Ok(inputs) => {
+                steps.enter(Step::Compute);
                 let answer = self.workload.project(&inputs);
+                steps.enter(Step::Discard);
                 let mut discard = self.own.flight();
                 discard.execute(self.back, &[])?;
                 discard.execute(self.release, &[])?;
@@ -96,12 +115,18 @@ impl Strategy<PostgresSession> for OnPostgres {
                 Ok(answer)
             }
             Err(error) => {
+                steps.enter(Step::Discard);
                 // The caller resets the shared session, not this one.
                 self.own.reset()?;
                 self.own.simple("BEGIN")?;
                 Err(error)
             }
         }
+    }
+
+    fn own_round_trip(&mut self) -> Result<bool, PreviewError> {
+        self.own.empty_round_trip()?;
+        Ok(true)
     }
 }
 

@@ -7,6 +7,7 @@ use super::facts::{Facts, Ground, Honour, SQLITE};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::sqlite::SqliteSession;
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 /// All that a commit in the clone would do, on what is committed now.
@@ -77,7 +78,13 @@ impl Clone {
 }
 
 impl Strategy<SqliteSession> for Clone {
-    fn preview(&mut self, session: &mut SqliteSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut SqliteSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
         let mut clone = match self.means {
             Means::Backup => session.backup()?,
             Means::Deserialize => session.deserialized()?,
@@ -86,8 +93,11 @@ impl Strategy<SqliteSession> for Clone {
         clone.begin_immediate()?;
         all_written(clone.update_all(overrides)?, overrides)?;
         clone.run("COMMIT")?;
+        steps.enter(Step::Read);
         let inputs = clone.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
         let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
         clone.throw_away()?;
         Ok(answer)
     }

@@ -7,6 +7,7 @@ use super::facts::{Facts, Honour, Need, POSTGRES};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{CloneBy, PostgresSession, Template};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 const HONOURS: &[Honour] = &[Honour::ColumnType, Honour::Triggers, Honour::Checks, Honour::Deferred];
@@ -53,8 +54,14 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        let (touched, inputs) = self.template.preview(session, overrides, &self.workload)?;
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        let (touched, inputs) = self.template.preview(session, overrides, &self.workload, steps)?;
+        steps.enter(Step::Compute);
         all_written(touched, overrides)?;
         Ok(self.workload.project(&inputs))
     }

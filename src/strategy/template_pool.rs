@@ -8,6 +8,7 @@ use super::facts::{Facts, Honour, Need, POSTGRES};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::postgres::{Pool, PostgresSession};
 use crate::backend::{BackendError, BackgroundWork};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -40,8 +41,14 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, _session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
-        let (touched, inputs) = self.pool.preview(overrides, &self.workload)?;
+    fn preview(
+        &mut self,
+        _session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        let (touched, inputs) = self.pool.preview(overrides, &self.workload, steps)?;
+        steps.enter(Step::Compute);
         all_written(touched, overrides)?;
         Ok(self.workload.project(&inputs))
     }

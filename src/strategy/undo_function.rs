@@ -9,6 +9,7 @@ use super::facts::{Facts, POSTGRES, WRITTEN};
 use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{ModelTable, PostgresSession, Statement, land_model};
+use crate::step::{Step, Steps};
 use crate::workload::{Answer, COLUMNS, Overrides, Shape, Workload};
 
 pub(super) const FACTS: Facts = Facts {
@@ -49,12 +50,19 @@ impl OnPostgres {
 }
 
 impl Strategy<PostgresSession> for OnPostgres {
-    fn preview(&mut self, session: &mut PostgresSession, overrides: &Overrides) -> Result<Answer, PreviewError> {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Exchange);
         let mut flight = session.flight();
         flight.execute(self.begin, &[])?;
         flight.execute_overrides(self.call, overrides, self.workload.shape())?;
         flight.execute(self.rollback, &[])?;
         let (_, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))
     }
 }

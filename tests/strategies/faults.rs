@@ -7,6 +7,7 @@ use preview_cost::backend::Creations;
 use preview_cost::backend::creations::Creation;
 use preview_cost::backend::postgres::wire::WireSession;
 use preview_cost::backend::postgres::{POOL_CLONES, PostgresSession, Target};
+use preview_cost::step::Steps;
 use preview_cost::strategy::{self, StrategyName};
 use preview_cost::workload::Workload;
 
@@ -55,7 +56,10 @@ fn whoever_holds_a_template_in_use_is_named() {
     let holder = holder(&server, template_in(&notes));
 
     // The server looks again for five seconds before it says no.
-    let error = template.preview(&mut session, &overrides).unwrap_err().to_string();
+    let error = template
+        .preview(&mut session, &overrides, &mut Steps::off())
+        .unwrap_err()
+        .to_string();
     for words in [
         format!("the template {} is in use by", template_in(&notes)),
         "(postgres, a curious neighbour)".to_owned(),
@@ -64,7 +68,7 @@ fn whoever_holds_a_template_in_use_is_named() {
         assert!(error.contains(&words), "{words}: {error}");
     }
     holder.leave().unwrap();
-    template.preview(&mut session, &overrides).unwrap();
+    template.preview(&mut session, &overrides, &mut Steps::off()).unwrap();
 }
 
 #[test]
@@ -80,11 +84,18 @@ fn a_pool_serves_what_it_has_then_says_why_it_has_no_more_and_goes_on_when_it_ca
     let overrides = workload.overrides(0.01);
     let holder = holder(&server, template_in(&notes));
 
-    let expected = pool.preview(&mut session, &overrides).unwrap();
+    let expected = pool.preview(&mut session, &overrides, &mut Steps::off()).unwrap();
     for _ in 1..POOL_CLONES {
-        assert!(pool.preview(&mut session, &overrides).unwrap().same_bits(&expected));
+        assert!(
+            pool.preview(&mut session, &overrides, &mut Steps::off())
+                .unwrap()
+                .same_bits(&expected)
+        );
     }
-    let error = pool.preview(&mut session, &overrides).unwrap_err().to_string();
+    let error = pool
+        .preview(&mut session, &overrides, &mut Steps::off())
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("is in use by") && error.contains("a curious neighbour"),
         "{error}"
@@ -93,7 +104,11 @@ fn a_pool_serves_what_it_has_then_says_why_it_has_no_more_and_goes_on_when_it_ca
     assert!(work.waits == 1 && !work.waited.is_zero(), "{work:?}");
 
     holder.leave().unwrap();
-    assert!(pool.preview(&mut session, &overrides).unwrap().same_bits(&expected));
+    assert!(
+        pool.preview(&mut session, &overrides, &mut Steps::off())
+            .unwrap()
+            .same_bits(&expected)
+    );
     drop(pool);
     let databases = "SELECT FROM pg_database WHERE datname LIKE 'preview_cost%'";
     let left = server.session().simple(databases).unwrap().rows_returned;

@@ -2,6 +2,7 @@
 //! its facts say which.
 
 use preview_cost::backend::postgres::{PostgresSession, Target};
+use preview_cost::step::Steps;
 use preview_cost::strategy::{self, Ground, Honour, StrategyName};
 use preview_cost::workload::Workload;
 
@@ -98,7 +99,7 @@ fn on_hostile_schemas_postgres_strategies_do_what_their_facts_say() {
                 .map_err(|error| error.to_string())
                 .and_then(|mut strategy| {
                     strategy
-                        .preview(&mut session, &overrides)
+                        .preview(&mut session, &overrides, &mut Steps::off())
                         .map_err(|error| error.to_string())
                 });
             session.reset().unwrap();

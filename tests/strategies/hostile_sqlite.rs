@@ -2,6 +2,7 @@
 //! facts say which.
 
 use preview_cost::backend::sqlite::SqliteSession;
+use preview_cost::step::Steps;
 use preview_cost::strategy::{self, Ground, Honour, StrategyName};
 use preview_cost::workload::Workload;
 
@@ -83,7 +84,7 @@ fn on_hostile_schemas_sqlite_strategies_do_what_their_facts_say() {
                 .map_err(|error| error.to_string())
                 .and_then(|mut strategy| {
                     strategy
-                        .preview(&mut session, &overrides)
+                        .preview(&mut session, &overrides, &mut Steps::off())
                         .map_err(|error| error.to_string())
                 });
             session.reset().unwrap();

@@ -12,6 +12,7 @@ mod support;
 use preview_cost::backend::BackendError;
 use preview_cost::backend::postgres::{PostgresSession, Target};
 use preview_cost::backend::sqlite::SqliteSession;
+use preview_cost::step::Steps;
 use preview_cost::strategy::{self, Ground, PreviewError, Strategy, StrategyName};
 use preview_cost::workload::{Answer, Shape, Workload};
 use relay::Relay;
@@ -29,7 +30,7 @@ fn answers<S>(
 ) -> Result<[Answer; 4], PreviewError> {
     let mut answers = Vec::new();
     for delta in DELTAS.into_iter().chain(DELTAS) {
-        answers.push(strategy.preview(session, &workload.overrides(delta))?);
+        answers.push(strategy.preview(session, &workload.overrides(delta), &mut Steps::off())?);
     }
     for (first, second) in answers[..4].iter().zip(&answers[4..]) {
         assert!(first.same_bits(second), "a second round answers otherwise");
@@ -158,7 +159,9 @@ fn each_strategy_takes_the_flights_that_its_facts_name() {
         let mut strategy = strategy::on_postgres(name, &mut session, &workload).unwrap();
         relay.take_writes();
         for delta in DELTAS {
-            strategy.preview(&mut session, &workload.overrides(delta)).unwrap();
+            strategy
+                .preview(&mut session, &workload.overrides(delta), &mut Steps::off())
+                .unwrap();
             let writes = relay.take_writes();
             assert_eq!(writes, expected_writes(name), "{name}");
             assert_eq!(Some(writes.len() as u32), name.round_trips(), "{name}");

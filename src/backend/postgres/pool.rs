@@ -13,6 +13,7 @@ use super::PostgresSession;
 use super::template::{CloneBy, Template};
 use super::wire::WireSession;
 use crate::backend::{BackendError, BackgroundWork};
+use crate::step::{Step, Steps};
 use crate::workload::{Inputs, Overrides, Workload};
 
 /// Clones that are there at the same time.
@@ -57,9 +58,17 @@ impl Pool {
     ///
     /// # Errors
     /// What the server says; where no clone was ready, also why the last one could not be made.
-    pub fn preview(&self, overrides: &Overrides, workload: &Workload) -> Result<(u64, Inputs), BackendError> {
+    pub fn preview(
+        &self,
+        overrides: &Overrides,
+        workload: &Workload,
+        steps: &mut Steps,
+    ) -> Result<(u64, Inputs), BackendError> {
+        steps.enter(Step::Write);
         let clone = self.shared.take()?;
+        steps.enter(Step::Exchange);
         let read = self.template.write_and_read(&clone, overrides, workload);
+        steps.enter(Step::Discard);
         self.shared.mark_dirty(clone);
         read
     }

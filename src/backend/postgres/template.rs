@@ -12,6 +12,7 @@ use super::{ModelTable, PgError, PostgresSession};
 use crate::backend::creations::Creation;
 use crate::backend::{BackendError, Creations};
 use crate::digest;
+use crate::step::{Step, Steps};
 use crate::workload::{Inputs, Overrides, Workload};
 
 /// What every database of this program is called by.
@@ -114,10 +115,14 @@ impl Template {
         session: &mut PostgresSession,
         overrides: &Overrides,
         workload: &Workload,
+        steps: &mut Steps,
     ) -> Result<(u64, Inputs), BackendError> {
+        steps.enter(Step::Write);
         let clone = self.clones.first().map_or("", String::as_str);
         self.clone_as(session.wire(), clone)?;
+        steps.enter(Step::Exchange);
         let read = self.write_and_read(clone, overrides, workload);
+        steps.enter(Step::Discard);
         // The clone goes also where the preview failed.
         let dropped = self.drop_clone(session.wire(), clone);
         let read = read?;

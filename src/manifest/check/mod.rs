@@ -7,7 +7,7 @@ mod values;
 
 use super::fault::Fault;
 use super::wire::{At, FiguresWire, MeasureWire, Reader, Wire};
-use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder, Penalty};
+use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder, Penalty, StepsWish};
 use crate::units::{Nanos, Seed};
 use backend::backends;
 pub use grid::delay_in_ids;
@@ -150,6 +150,10 @@ fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
         }
         None => Some(PairOrder::Balanced),
     };
+    let steps = match &wire.steps {
+        Some(word) => named(word, "measure.steps", &StepsWish::ALL, StepsWish::as_str, reader),
+        None => Some(StepsWish::Auto),
+    };
     Some(Measure {
         months: u32::try_from(months?).ok()?,
         previews: u32::try_from(previews?).ok()?,
@@ -157,6 +161,7 @@ fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
         forks: u32::try_from(forks?).ok()?,
         seed: Seed(u64::try_from(seed?).ok()?),
         order: order?,
+        steps: steps?,
         timeout: Nanos(i64::try_from(timeout_ms? * 1_000_000).ok()?),
     })
 }
