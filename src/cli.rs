@@ -175,6 +175,8 @@ pub enum Only {
     Claims,
     /// The comparisons, the cheapest first, with what each strategy gives up.
     Ranking,
+    /// Where the time of previews goes, step by step.
+    Steps,
     /// What the distance adds, and what passed the proxy.
     Distance,
 }
@@ -184,6 +186,7 @@ impl From<Only> for Part {
         match only {
             Only::Claims => Self::Claims,
             Only::Ranking => Self::Ranking,
+            Only::Steps => Self::Steps,
             Only::Distance => Self::Distance,
         }
     }

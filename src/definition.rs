@@ -237,6 +237,57 @@ pub const CELL_FIGURES: &[Definition] = &[
     ),
 ];
 
+const STEPS: &str = "steps where phase is measured, of pairs with status ok";
+
+/// The figures of each step, and the whole that they are parts of.
+macro_rules! step_figures {
+    ($($step:literal),+) => {
+        &[
+            $(
+                define(
+                    concat!("steps.subject.", $step, ".p50"),
+                    Unit::Nanos,
+                    "nearest-rank median of the step over the previews that have it, each with its sum",
+                    STEPS,
+                ),
+                define(
+                    concat!("steps.subject.", $step, ".share"),
+                    Unit::One,
+                    "the step's time in all previews over all steps' time",
+                    STEPS,
+                ),
+                define(
+                    concat!("steps.baseline.", $step, ".p50"),
+                    Unit::Nanos,
+                    "nearest-rank median of the step over the previews that have it, each with its sum",
+                    STEPS,
+                ),
+                define(
+                    concat!("steps.baseline.", $step, ".share"),
+                    Unit::One,
+                    "the step's time in all previews over all steps' time",
+                    STEPS,
+                ),
+                define(
+                    concat!("steps.difference.", $step),
+                    Unit::Nanos,
+                    "mean of the subject's step less the baseline's over the middle half of the pairs, by their difference",
+                    STEPS,
+                ),
+            )+
+            define(
+                "steps.difference.whole",
+                Unit::Nanos,
+                "mean of the difference over the middle half of the pairs: the sum of its steps",
+                STEPS,
+            ),
+        ]
+    };
+}
+
+/// Figures of a cell whose previews' steps were recorded.
+pub const STEP_FIGURES: &[Definition] = step_figures!("write", "read", "compute", "discard", "exchange");
+
 const WIRE: &str = "wire where phase is measured and apart is null; forks, pairs";
 
 /// Figures of a cell with a proxy in its path.
@@ -353,6 +404,7 @@ pub fn definition_of(id: &str) -> Option<&'static Definition> {
     CELL_FIGURES
         .iter()
         .chain(SCALING_FIGURES)
+        .chain(STEP_FIGURES)
         .chain(WIRE_FIGURES)
         .chain(DISTANCE_FIGURES)
         .find(|definition| definition.key == key)

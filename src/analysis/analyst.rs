@@ -11,10 +11,11 @@ use super::fork::ForkDigest;
 use super::interval::Mean;
 use super::line::Line;
 use super::scaling::{self, Scaling};
+use super::steps::{Counted, StepsByCell};
 use super::summary::{Analysis, CellSummary, NoiseFloor, is_control_of};
 use super::verdict;
 use super::wire::{self, WireDigest, Wires};
-use crate::archive::{CellRow, ForkRow, ForkTimes, ForkWire};
+use crate::archive::{CellRow, ForkRow, ForkSteps, ForkTimes, ForkWire, PairStatus, Phase};
 
 /// Works out a run's figures from one fork after another.
 pub struct Analyst<'a> {
@@ -26,6 +27,10 @@ pub struct Analyst<'a> {
     added: usize,
     /// The forks of the cell that is being read.
     digests: Vec<ForkDigest>,
+    /// Which measured pairs count, of the forks whose steps were recorded.
+    counted: Counted,
+    /// Where the time of previews goes.
+    steps: StepsByCell,
     /// What passed the proxy in the forks that had one.
     wires: Wires,
     /// Cells that are read, in the order of the plan.
@@ -47,8 +52,17 @@ impl<'a> Analyst<'a> {
             threads,
             added: 0,
             digests: Vec::new(),
+            counted: Counted::new(),
+            steps: StepsByCell::default(),
             wires: Wires::new(),
         })
+    }
+
+    /// Adds the steps of a fork's previews, once its times were added, in the order of the archive.
+    pub fn add_steps(&mut self, fork: &ForkSteps) {
+        if let Some(counted) = self.counted.remove(&(fork.cell, fork.fork)) {
+            self.steps.add(fork, &counted);
+        }
     }
 
     /// Adds what passed the proxy in a fork, at any time.
@@ -68,6 +82,9 @@ impl<'a> Analyst<'a> {
         };
         if self.added > 0 && self.archived.forks[self.added - 1].cell != row.cell {
             self.close();
+        }
+        if row.steps_recorded.is_some_and(|steps| steps > 0) {
+            self.counted.insert((row.cell, row.fork), counted(&times));
         }
         let digest = ForkDigest::of_times(times, self.threads);
         if digest.medians() != row.medians {
@@ -102,7 +119,7 @@ impl<'a> Analyst<'a> {
                 })
             })
             .collect();
-        conclude(&self.facts, &self.archived.changed(), done, &self.wires)
+        conclude(&self.facts, &self.archived.changed(), done, &self.wires, self.steps)
     }
 
     fn cell_of(&self, fork: &ForkRow) -> Option<usize> {
@@ -142,13 +159,27 @@ pub fn analyze(evidence: &Evidence, resample: bool) -> Analysis {
         };
         (cell.summarise(Asked { facts, resample }), cell.examined())
     });
-    conclude(facts, &evidence.changed, done.collect(), &evidence.wires)
+    conclude(
+        facts,
+        &evidence.changed,
+        done.collect(),
+        &evidence.wires,
+        evidence.steps.clone(),
+    )
 }
 
 /// What needs all cells: noise floors, verdicts, growth with the size, claims, and what a reader must know.
-fn conclude(facts: &RunFacts, changed: &[String], mut done: Vec<(CellSummary, Examined)>, wires: &Wires) -> Analysis {
+fn conclude(
+    facts: &RunFacts,
+    changed: &[String],
+    mut done: Vec<(CellSummary, Examined)>,
+    wires: &Wires,
+    steps: StepsByCell,
+) -> Analysis {
+    let mut steps = steps.finish();
     for (summary, examined) in &mut done {
         look_at_wire(summary, examined, wires);
+        summary.steps = steps.remove(&summary.cell.cell);
     }
     let (mut cells, examined): (Vec<CellSummary>, Vec<Examined>) = done.into_iter().unzip();
     let floors: Vec<Option<NoiseFloor>> = cells.iter().map(|cell| noise_floor(cell, &cells)).collect();
@@ -174,6 +205,13 @@ fn conclude(facts: &RunFacts, changed: &[String], mut done: Vec<(CellSummary, Ex
         analysis.claims = claim::verdicts(&facts.claims, &figures(&analysis));
     }
     analysis
+}
+
+/// Of each measured pair, whether it counts.
+fn counted(times: &ForkTimes) -> Vec<bool> {
+    let measured = times.phase.iter().zip(&times.status);
+    let measured = measured.filter(|(phase, _)| **phase == Phase::Measured);
+    measured.map(|(_, status)| *status == PairStatus::Ok).collect()
 }
 
 /// Gives a cell what passed the proxy in its forks.

@@ -53,6 +53,7 @@ impl Cell<'_> {
             distance,
             trips: trips.map(|(median, distance)| median / distance as f64),
             budget_share: median.map(|median| median / facts.debounce.0 as f64),
+            steps: None,
             wire: None,
             noise_floor: None,
             verdict: None,
@@ -133,8 +134,15 @@ impl Cell<'_> {
         (Some(r), Some(pairs as f64 * (1.0 - positive) / (1.0 + positive)))
     }
 
-    /// Median over all distances of the cell's forks, before and after the pairs.
+    /// Median over all distances of the cell's forks, before and after the pairs: the subject's own, where it does not use
+    /// the session that both sides share.
     fn distance(self) -> Option<i64> {
+        let mut own: Vec<i64> = (self.forks.iter())
+            .filter_map(|fork| Some(fork.own_distances[0]?.0))
+            .collect();
+        if let Some(own) = nearest_rank::median(&mut own) {
+            return Some(own);
+        }
         let forks = self.forks.iter();
         let mut distances: Vec<i64> = forks
             .flat_map(|fork| [fork.distance_before, fork.distance_after])

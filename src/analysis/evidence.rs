@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use super::steps::StepsByCell;
 use super::wire::{WireDigest, Wires};
 use crate::archive::{
-    CellRow, ClaimFault, FactRow, ForkPairs, ForkRow, ForkStatus, ForkWire, PairStatus, Phase, Setting, Standing, When,
-    claims_of,
+    CellRow, ClaimFault, FactRow, ForkPairs, ForkRow, ForkStatus, ForkSteps, ForkWire, PairStatus, Phase, Setting,
+    Standing, When, claims_of,
 };
 use crate::environment::{self, Fact};
 use crate::manifest::{Claim, Penalty};
@@ -102,6 +103,8 @@ pub struct ForkSample {
     pub warmup: usize,
     /// Measured pairs that do not count, because a side failed or the answers differ.
     pub uncounted: u64,
+    /// Of each measured pair, whether it counts.
+    pub counted: Vec<bool>,
 }
 
 impl ForkSample {
@@ -155,6 +158,8 @@ pub struct Evidence {
     pub cells: Vec<CellSample>,
     /// What passed the proxy in the forks that had one.
     pub wires: Wires,
+    /// Where the time of previews goes.
+    pub steps: StepsByCell,
 }
 
 /// Why an archive that could be read gives no figures.
@@ -214,7 +219,19 @@ impl Evidence {
             changed: archived.changed(),
             cells,
             wires: Wires::new(),
+            steps: StepsByCell::default(),
         })
+    }
+
+    /// Adds the steps of a fork's previews, in the order of the archive.
+    pub fn add_steps(&mut self, fork: &ForkSteps) {
+        let cell = self.cells.iter().find(|cell| cell.cell.cell == fork.cell);
+        let place = |cell: &&CellSample| cell.forks.iter().position(|row| row.fork == fork.fork);
+        if let Some(cell) = cell
+            && let Some(place) = place(&cell)
+        {
+            self.steps.add(fork, &cell.samples[place].counted);
+        }
     }
 
     /// Adds what passed the proxy in a fork.
@@ -282,6 +299,7 @@ impl From<ForkPairs> for ForkSample {
                 sample.warmup += 1;
                 continue;
             }
+            sample.counted.push(pair.status == PairStatus::Ok);
             match (pair.status, pair.subject.time, pair.baseline.time) {
                 (PairStatus::Ok, Some(subject), Some(baseline)) => {
                     sample.subject.push(subject.0);

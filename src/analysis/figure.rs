@@ -1,9 +1,12 @@
 //! Every figure of a run, with its id: what can be cited, compared and checked.
 
-use super::definition::{CELL_FIGURES, DISTANCE_FIGURES, DISTANCE_FOR, Definition, SCALING_FIGURES, WIRE_FIGURES};
+use super::definition::{
+    CELL_FIGURES, DISTANCE_FIGURES, DISTANCE_FOR, Definition, SCALING_FIGURES, STEP_FIGURES, WIRE_FIGURES,
+};
 use super::distance::Distances;
 use super::interval::Interval;
 use super::scaling::Scaling;
+use super::steps::{CellSteps, StepSummary};
 use super::summary::{Analysis, CellSummary, Difference, Quantile, Side};
 use super::wire::CellWire;
 
@@ -69,6 +72,14 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
             .iter()
             .map(move |definition| figure(&cell.cell.id, definition, of_cell(cell, definition.key), stamps))
     });
+    let of_steps = analysis.cells.iter().flat_map(|cell| {
+        cell.steps.iter().flat_map(move |steps| {
+            let told = STEP_FIGURES
+                .iter()
+                .filter_map(move |definition| Some((definition, of_step(steps, definition.key)?)));
+            told.map(move |(definition, told)| figure(&cell.cell.id, definition, told, stamps))
+        })
+    });
     let of_wire = analysis.cells.iter().flat_map(|cell| {
         cell.wire.iter().flat_map(move |wire| {
             WIRE_FIGURES
@@ -86,7 +97,12 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
             .iter()
             .map(move |definition| figure(&id, definition, of_sizes(scaling, definition.key), stamps))
     });
-    of_cells.chain(of_wire).chain(of_scaling).chain(of_distance).collect()
+    of_cells
+        .chain(of_steps)
+        .chain(of_wire)
+        .chain(of_scaling)
+        .chain(of_distance)
+        .collect()
 }
 
 fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps) -> Figure {
@@ -104,6 +120,25 @@ fn figure(of: &str, definition: &'static Definition, told: Told, stamps: Stamps)
         provisional: stamps.provisional,
         exploratory: stamps.exploratory,
     }
+}
+
+/// `None` for a step, or a side's, that the cell does not have.
+fn of_step(steps: &CellSteps, key: &str) -> Option<Told> {
+    let value = match *key.split('.').collect::<Vec<_>>() {
+        ["steps", "difference", "whole"] => steps.whole,
+        ["steps", "difference", word] => find_step(steps, word)?.part,
+        ["steps", side, word, what] => {
+            let step = find_step(steps, word)?;
+            let time = if side == "subject" { step.subject } else { step.baseline }?;
+            if what == "p50" { time.median as f64 } else { time.share }
+        }
+        _ => return None,
+    };
+    Some(Told::value(Some(value)))
+}
+
+fn find_step<'a>(steps: &'a CellSteps, word: &str) -> Option<&'a StepSummary> {
+    steps.steps.iter().find(|step| step.step.as_str() == word)
 }
 
 fn of_path(wire: &CellWire, key: &str) -> Told {
@@ -224,6 +259,7 @@ fn of_sizes(scaling: &Scaling, key: &str) -> Told {
 mod tests {
     use super::super::evidence::State;
     use super::super::evidence::{CellSample, Evidence, ForkSample, RunFacts};
+    use super::super::steps::StepsByCell;
     use super::super::wire::Wires;
     use super::*;
     use crate::archive::{CellRow, ForkRow, ForkStatus, Standing};
@@ -284,6 +320,7 @@ mod tests {
             facts,
             changed: Vec::new(),
             wires: Wires::new(),
+            steps: StepsByCell::default(),
             cells: vec![
                 cell(0, 10, CellKind::Comparison),
                 cell(1, 40, CellKind::Comparison),

@@ -25,6 +25,7 @@ mod portrait;
 mod ranks;
 mod regression;
 mod scaling;
+mod steps;
 mod summary;
 mod verdict;
 mod wire;
@@ -37,7 +38,9 @@ pub use changepoint::{Changepoint, changepoints};
 pub use claim::{ClaimVerdict, Outcome};
 pub use comparison::{Compared, ComparedCell, ComparedEntry, Comparison, DifferentFact, compare};
 pub use curves::{Bucket, QuantilePair, Step, Thinned, Window};
-pub use definition::{CELL_FIGURES, DISTANCE_FIGURES, Definition, SCALING_FIGURES, Unit, WIRE_FIGURES, definition_of};
+pub use definition::{
+    CELL_FIGURES, DISTANCE_FIGURES, Definition, SCALING_FIGURES, STEP_FIGURES, Unit, WIRE_FIGURES, definition_of,
+};
 pub use diagnostics::Warning;
 pub use distance::{Answered, Distances};
 pub use evidence::{Archived, CellSample, Evidence, EvidenceError, ForkSample, RunFacts, State};
@@ -48,6 +51,7 @@ pub use outlook::{CellOutlook, Needed, Outlook, SettingChange, outlook, setting_
 pub use planning::forks_for;
 pub use portrait::{ControlPortrait, ForkPortrait, Portrait, Series, portraits};
 pub use scaling::{Scaling, Trend};
+pub use steps::{CellSteps, StepSummary, StepTime, StepsByCell};
 pub use summary::{Analysis, CellSummary, Difference, NoiseFloor, Quantile, Side};
 pub use verdict::Verdict;
 pub use wire::{CellWire, SideWire, WireDigest, Wires};

@@ -184,6 +184,7 @@ mod tests {
             subject_series: times,
             warmup: 100,
             uncounted: 0,
+            counted: vec![true; 900],
         }
     }
 

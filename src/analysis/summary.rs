@@ -6,6 +6,7 @@ use super::distance::Distances;
 use super::evidence::RunFacts;
 use super::interval::{Interval, Mean};
 use super::scaling::Scaling;
+use super::steps::CellSteps;
 use super::verdict::Verdict;
 use super::wire::CellWire;
 use crate::archive::CellRow;
@@ -109,6 +110,8 @@ pub struct CellSummary {
     pub trips: Option<f64>,
     /// The difference as a share of the debounce budget.
     pub budget_share: Option<f64>,
+    /// Where the time goes; `None` where steps were not recorded.
+    pub steps: Option<CellSteps>,
     /// What passed the proxy; `None` where none stood in the path.
     pub wire: Option<CellWire>,
     /// What could have been told from nothing at this cell.

@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
 /// Which part of a fork a pair belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Before the measured pairs; archived, not counted.

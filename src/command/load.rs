@@ -59,6 +59,7 @@ pub(super) fn analyzed(directory: &Path, archive: &Archive, resample: bool) -> R
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut analyst = Analyst::new(archived(archive), resample, threads).map_err(fault)?;
     archive.for_each_fork_times(threads, |times| analyst.add(times).map_err(fault))?;
+    archive.for_each_fork_steps(|fork| analyst.add_steps(&fork))?;
     archive.for_each_fork_wire(|fork| analyst.add_wire(&fork))?;
     Ok(analyst.finish())
 }
@@ -78,6 +79,7 @@ fn gathered(directory: &Path, archive: &Archive) -> Result<Evidence, CommandErro
         run: directory.to_owned(),
         source,
     })?;
+    archive.for_each_fork_steps(|fork| evidence.add_steps(&fork))?;
     archive.for_each_fork_wire(|fork| evidence.add_wire(&fork))?;
     Ok(evidence)
 }

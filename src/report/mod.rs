@@ -24,6 +24,7 @@ pub mod recompute;
 mod run;
 mod side_by_side;
 mod splice;
+mod steps;
 mod strategies;
 
 pub use claims::{Starts, claim};

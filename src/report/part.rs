@@ -7,6 +7,7 @@ use super::distance;
 use super::format::{factor, interval, milliseconds};
 use super::grid::Grid;
 use super::run::{measured, tables, title};
+use super::steps;
 use crate::analysis::{Analysis, CellSummary, Difference};
 
 /// How much of a run is told.
@@ -19,6 +20,8 @@ pub enum Part {
     Claims,
     /// The comparisons, the cheapest first.
     Ranking,
+    /// Where the time of previews goes.
+    Steps,
     /// What the distance adds, and what passed the proxy.
     Distance,
 }
@@ -36,13 +39,16 @@ pub fn part(analysis: &Analysis, part: Part, dialect: Dialect, gives_up: GivesUp
             let nothing = || "The manifest claims nothing.".to_owned();
             blocks.push(claims::grid(analysis).map_or_else(nothing, |grid| grid.render(dialect)));
         }
+        Part::Steps => {
+            blocks.push(claims::standing(analysis));
+            blocks.extend(or_none(steps::blocks(analysis, dialect), "No steps were recorded."));
+        }
         Part::Distance => {
             blocks.push(claims::standing(analysis));
-            let of_path = distance::blocks(analysis, dialect);
-            if of_path.is_empty() {
-                blocks.push("No proxy stood in the path.".to_owned());
-            }
-            blocks.extend(of_path);
+            blocks.extend(or_none(
+                distance::blocks(analysis, dialect),
+                "No proxy stood in the path.",
+            ));
         }
         Part::Ranking => {
             blocks.push(claims::standing(analysis));
@@ -55,6 +61,13 @@ pub fn part(analysis: &Analysis, part: Part, dialect: Dialect, gives_up: GivesUp
         }
     }
     blocks.join("\n\n") + "\n"
+}
+
+fn or_none(blocks: Vec<String>, nothing: &str) -> Vec<String> {
+    if blocks.is_empty() {
+        return vec![nothing.to_owned()];
+    }
+    blocks
 }
 
 fn line_break(dialect: Dialect) -> &'static str {

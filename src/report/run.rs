@@ -6,6 +6,7 @@ use super::claims;
 use super::distance;
 use super::format::{factor, interval, milliseconds, percent, trips};
 use super::grid::Grid;
+use super::steps;
 use crate::analysis::{Analysis, CellSummary, Difference, Interval, Quantile, Scaling, Side, Verdict, Warning};
 
 const NONE: &str = "–";
@@ -22,6 +23,7 @@ pub fn tables(analysis: &Analysis, dialect: Dialect) -> String {
     if !analysis.scaling.is_empty() {
         blocks.push(analysis.scaling.iter().map(growth).collect::<Vec<_>>().join("\n"));
     }
+    blocks.extend(steps::blocks(analysis, dialect));
     blocks.extend(distance::blocks(analysis, dialect));
     if !of_cells.is_empty() {
         // In Markdown, lines of one paragraph would run together.

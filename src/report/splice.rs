@@ -69,6 +69,7 @@ fn directive(words: &str) -> Option<Directive> {
     let part = match words.as_slice() {
         ["--only", "claims", ..] => Part::Claims,
         ["--only", "ranking", ..] => Part::Ranking,
+        ["--only", "steps", ..] => Part::Steps,
         ["--only", "distance", ..] => Part::Distance,
         _ => Part::Whole,
     };

@@ -14,6 +14,7 @@ mod files;
 mod finding;
 mod ledger;
 mod order;
+mod steps;
 
 use std::path::Path;
 
@@ -60,6 +61,7 @@ pub fn verify(directory: &Path) -> Verified {
     findings.extend(ledger::check(directory, &archive));
     findings.extend(order::check(directory, &archive));
     findings.push(answers::check(&archive));
+    findings.extend(steps::check(&archive));
     Verified {
         findings,
         archive: Some(archive),

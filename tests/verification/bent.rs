@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use preview_cost::archive::{Archive, FactRow, ForkPart, ForkRow, PairRow, RunIdentity, RunWriter, When};
+use preview_cost::archive::{Archive, FactRow, ForkPart, ForkRow, PairRow, RunIdentity, RunWriter, StepRow, When};
 use preview_cost::verification::Outcome;
 
 use crate::sealing::seal_again;
@@ -15,6 +15,12 @@ type Forks = Vec<(ForkRow, Vec<PairRow>)>;
 
 /// Writes a run of the same name with bent forks into another results directory, as the program itself would.
 fn written_anew(run: &Path, results: &Path, bend: impl FnOnce(&mut Forks)) -> PathBuf {
+    // What is bent is pairs and forks; steps would only say so twice.
+    written_with(run, results, bend, &[])
+}
+
+/// The same with the steps of each fork; none where there are fewer.
+fn written_with(run: &Path, results: &Path, bend: impl FnOnce(&mut Forks), steps: &[Vec<StepRow>]) -> PathBuf {
     let archive = Archive::open(run).unwrap();
     let mut forks: Forks = Vec::new();
     let mut rows = archive.forks.iter();
@@ -43,15 +49,15 @@ fn written_anew(run: &Path, results: &Path, bend: impl FnOnce(&mut Forks)) -> Pa
     writer
         .announce(&archive.settings, &archive.cells, facts(When::Start))
         .unwrap();
-    for (fork, pairs) in &forks {
-        // What is bent here is pairs and forks; steps would only say so twice.
+    for (place, (fork, pairs)) in forks.iter().enumerate() {
+        let steps = steps.get(place).cloned().unwrap_or_default();
         let part = ForkPart {
             fork: ForkRow {
-                steps_recorded: Some(0),
+                steps_recorded: Some(steps.len() as u32),
                 ..fork.clone()
             },
             pairs: pairs.clone(),
-            steps: Vec::new(),
+            steps,
             passages: Vec::new(),
         };
         writer.part(part).unwrap();
@@ -115,6 +121,25 @@ fn forks_that_were_swapped_dropped_doubled_or_moved_are_found_by_the_chain() {
         assert!(told.contains("chain.jsonl:"), "{told}");
         assert_eq!(copy.outcome(), Outcome::Tampered);
     }
+}
+
+/// Writes the run anew with its steps, one of which a nanosecond longer.
+#[test]
+fn steps_that_do_not_add_up_are_found() {
+    let (copy, elsewhere) = (Copy::new(), tempfile::tempdir().unwrap());
+    let archive = Archive::open(&copy.run()).unwrap();
+    let mut steps = Vec::new();
+    archive.for_each_fork_steps(|fork| steps.push(fork.steps)).unwrap();
+    assert!(steps.iter().all(|steps| !steps.is_empty()), "a run records steps");
+    let told_with = |longer: i64| {
+        let mut steps = steps.clone();
+        steps[1][4].time.0 += longer;
+        let results = elsewhere.path().join(longer.to_string());
+        told(&written_with(&copy.run(), &results, |_| {}, &steps))
+    };
+    let (whole, longer) = (told_with(0), told_with(1));
+    assert!(whole.contains("add up to their times"), "{whole}");
+    assert!(longer.contains(" add up to ") && longer.contains(" ns, and it took "), "{longer}");
 }
 
 /// With its chain written anew too: the ledger has another root, and no line by which it started.

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 
 use super::values::{named, required};
 use super::{Checked, is_short_name};
-use crate::definition::{CELL_FIGURES, DISTANCE_FIGURES, SCALING_FIGURES, WIRE_FIGURES, definition_of};
+use crate::definition::{CELL_FIGURES, DISTANCE_FIGURES, SCALING_FIGURES, STEP_FIGURES, WIRE_FIGURES, definition_of};
 use crate::manifest::wire::{At, ClaimWire, NoveltyWire, Number, Reader, RegistrationWire};
 use crate::manifest::{Claim, Comparison, Grid, Novelty, Point, Registration, Threshold};
 
@@ -132,10 +132,10 @@ fn figures_of(grid: &Grid) -> Vec<String> {
     let cells = grid.points().map(|point| grid.cell_id(&point));
     let controls = grid.controls().map(|point| grid.control_id(&point));
     let proxys = grid.path_controls().map(|point| grid.path_id(&point));
-    let of_cells = cells
-        .chain(controls)
-        .chain(proxys)
-        .flat_map(|cell| CELL_FIGURES.iter().map(move |figure| format!("{cell}.{}", figure.key)));
+    let of_cells = cells.chain(controls).chain(proxys).flat_map(|cell| {
+        let of_cell = CELL_FIGURES.iter().chain(STEP_FIGURES);
+        of_cell.map(move |figure| format!("{cell}.{}", figure.key))
+    });
     let grown = (grid.points()).filter(|point| grid.plans.len() > 1 && point.plans == grid.plans[0]);
     let of_sizes = grown.flat_map(|point| {
         let sides = format!("scaling[{}]", grid.line(&point));
