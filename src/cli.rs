@@ -48,6 +48,8 @@ pub enum Command {
     Strategies(StrategiesArgs),
     /// Say what killed runs have left on servers and disks, and remove it when asked to.
     Clean(CleanArgs),
+    /// Stand between a PostgreSQL client and its server: count round trips, and hold what passes for a set time.
+    Proxy(ProxyArgs),
     /// Hold runs against themselves and the ledger: every byte, link, row, answer, median and claim.
     Verify(VerifyArgs),
     /// Write runs as a flat directory to publish: data, scripts, report, metadata, sums.
@@ -61,6 +63,9 @@ pub enum Command {
     /// For preview-cost itself: measures one fork.
     #[command(hide = true)]
     Worker,
+    /// For preview-cost itself: stands in the path of one fork.
+    #[command(hide = true, name = crate::path::child::SUBCOMMAND)]
+    PathProxy,
     /// For preview-cost itself: keeps a server for as long as a run lives.
     #[command(hide = true)]
     Warden,
@@ -274,6 +279,30 @@ pub struct CleanArgs {
     /// Remove it; without this, it is only listed.
     #[arg(long)]
     pub yes: bool,
+}
+
+/// Arguments of `proxy`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  preview-cost proxy --listen 127.0.0.1:6432 --to 127.0.0.1:5432 --delay 250us\n  \
+                        preview-cost proxy --listen /tmp/.s.PGSQL.6432 --to /run/postgresql/.s.PGSQL.5432 --json\n\n\
+                        The delay is what one round trip is longer by; half of it is held on either way, from when it \
+                        was received. It serves until Ctrl-C, and then says what passed. It must see plaintext: a client \
+                        that asks for TLS is told that there is none, and one that insists (sslmode=require) gives up."
+)]
+pub struct ProxyArgs {
+    /// Where clients connect: HOST:PORT, or the path of a Unix socket. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: String,
+    /// Where the server is: HOST:PORT, or the path of its Unix socket.
+    #[arg(long, value_name = "ADDRESS")]
+    pub to: String,
+    /// What one round trip is longer by, e.g. 250us, 1ms or 0.
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    pub delay: String,
+    /// Say what passed as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `strategies`.

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! manifest ──► plan ──► run (supervisor ─ worker ─► strategy ─► workload, backend) ──► archive ──► analysis ──► report
-//!                        └─ environment                                                  └─ verification   publication ◄─┘
+//!                        └─ environment   path (proxy)                                    └─ verification   publication ◄─┘
 //! ```
 //!
 //! The rooms below stand in the order in which data flows through them, and none knows a later one; only `run` looks
@@ -31,8 +31,9 @@ pub mod strategy;
 pub mod manifest;
 pub mod plan;
 
-// Measuring, and what was measured on.
+// Measuring, what was measured on, and the way there.
 pub mod environment;
+pub mod path;
 pub mod run;
 
 // What is kept, what follows from it, and how it is told.

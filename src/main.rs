@@ -6,10 +6,11 @@ use clap::Parser;
 use preview_cost::backend::provision::warden;
 use preview_cost::cli::{Cli, Command};
 use preview_cost::command::{
-    CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, recompute, recover, register, report,
-    run, strategies, tell, verify,
+    CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, proxy, recompute, recover, register,
+    report, run, strategies, tell, verify,
 };
 use preview_cost::exit::Exit;
+use preview_cost::path;
 use preview_cost::run::worker_main;
 
 fn main() -> ExitCode {
@@ -24,12 +25,14 @@ fn main() -> ExitCode {
         Command::Report(args) => report::execute(&args),
         Command::Strategies(args) => strategies::execute(&args),
         Command::Clean(args) => clean::execute(&args),
+        Command::Proxy(args) => proxy::execute(&args),
         Command::Verify(args) => verify::execute(&args),
         Command::Pack(args) => pack::execute(&args),
         Command::Cite(args) => cite::execute(&args),
         Command::Generate(args) => generate::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
+        Command::PathProxy => return path::child::main(),
         Command::Warden => return warden::main(),
     };
     outcome.unwrap_or_else(|error| fail(&error)).into()

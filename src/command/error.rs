@@ -10,6 +10,7 @@ use crate::archive::{ReadError, TakeUpError, TimestampError, WriteError};
 use crate::backend::provision::ProvisionError;
 use crate::exit::Exit;
 use crate::manifest::ManifestError;
+use crate::path::PathError;
 use crate::plan::PlanError;
 use crate::publication::PublicationError;
 use crate::report::{InlineError, ReportError, SpliceError};
@@ -51,6 +52,9 @@ pub enum CommandError {
     /// The run.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The proxy.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// What a killed run has left.
     #[error(transparent)]
     Clean(#[from] CleanError),
@@ -195,7 +199,8 @@ impl CommandError {
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Ledger(error) => of_write(error),
             Self::Clean(error) => of_clean(error),
-            Self::Missing(_) => Exit::Backend,
+            Self::Path(PathError::Address { .. } | PathError::Delay { .. }) => Exit::Usage,
+            Self::Path(_) | Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } | Self::NotEmpty { .. } | Self::Foreign { .. } => {
                 Exit::Write
             }

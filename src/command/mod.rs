@@ -12,6 +12,7 @@ pub mod pack;
 mod packed;
 pub mod plan;
 mod progress;
+pub mod proxy;
 pub mod recompute;
 pub mod recover;
 pub mod register;

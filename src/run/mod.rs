@@ -7,6 +7,7 @@
 mod attendant;
 mod clean;
 mod describe;
+mod detour;
 mod measure;
 mod needs;
 mod on_postgres;

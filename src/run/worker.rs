@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use chrono::Utc;
 
+use super::detour::{self, Detour};
 use super::measure::{self, BrokenOff, Recorder, Sessions, Sides};
 use super::protocol::{ForkOrder, Place, ROWS_PER_MESSAGE, Report};
 use super::scheduling::Scheduling;
@@ -218,9 +219,12 @@ impl<'a> Fork<'a> {
         outcome
     }
 
-    /// What passed the proxy, once the sessions are closed.
-    pub fn passed(&mut self, place: impl FnOnce(Clock, &[PairRow], &[StepRow]) -> Vec<WireRow>) {
-        self.passages = Some(place(self.clock, &self.pairs, &self.steps));
+    /// Takes what passed the proxy, once the sessions are closed.
+    pub fn passed(&mut self, proxy: Detour) {
+        match proxy.finish() {
+            Ok(passages) => self.passages = Some(detour::sorted(passages, self.clock, &self.pairs, &self.steps)),
+            Err(error) => self.broken_off(error.to_string()),
+        }
     }
 
     fn take_own_distances<S>(&mut self, sides: &mut Sides<S>) {

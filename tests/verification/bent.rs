@@ -139,7 +139,10 @@ fn steps_that_do_not_add_up_are_found() {
     };
     let (whole, longer) = (told_with(0), told_with(1));
     assert!(whole.contains("add up to their times"), "{whole}");
-    assert!(longer.contains(" add up to ") && longer.contains(" ns, and it took "), "{longer}");
+    assert!(
+        longer.contains(" add up to ") && longer.contains(" ns, and it took "),
+        "{longer}"
+    );
 }
 
 /// With its chain written anew too: the ledger has another root, and no line by which it started.

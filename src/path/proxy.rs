@@ -1,0 +1,133 @@
+//! The proxy itself: takes connections, and serves each in a thread of its own.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::endpoint::{Endpoint, Listener, Stream};
+use super::passage::Passage;
+use super::relay::{self, Ear, Kind};
+use super::tally::Tally;
+use super::{Delay, PathError};
+
+/// What is kept of what passes.
+#[derive(Debug, Default)]
+struct Log {
+    tally: Tally,
+    /// Everything, where it is asked for.
+    passages: Option<Vec<Passage>>,
+}
+
+/// A proxy that listens.
+#[derive(Debug)]
+pub struct Proxy {
+    listener: Listener,
+    listens_on: Endpoint,
+    to: Endpoint,
+    delay: Delay,
+    log: Arc<Mutex<Log>>,
+    connections: AtomicU32,
+}
+
+impl Proxy {
+    /// Listens. With `keeping`, every passage is kept for [`passages`](Self::passages); without, only their sums.
+    ///
+    /// # Errors
+    /// [`PathError::Listen`], or [`PathError::Reach`] where nobody is at the other end.
+    pub fn listen(on: &Endpoint, to: &Endpoint, delay: Delay, keeping: bool) -> Result<Self, PathError> {
+        // Whoever listens nowhere is told at once, and not by every client.
+        to.connect().map_err(|source| PathError::Reach {
+            address: to.to_string(),
+            source,
+        })?;
+        let (listener, listens_on) = on.listen().map_err(|source| PathError::Listen {
+            address: on.to_string(),
+            source,
+        })?;
+        Ok(Self {
+            listener,
+            listens_on,
+            to: to.clone(),
+            delay,
+            log: Arc::new(Mutex::new(Log {
+                tally: Tally::default(),
+                passages: keeping.then(Vec::new),
+            })),
+            connections: AtomicU32::new(0),
+        })
+    }
+
+    /// Where it listens.
+    pub fn listens_on(&self) -> &Endpoint {
+        &self.listens_on
+    }
+
+    /// Serves clients for as long as the process lives.
+    pub fn serve(&self) {
+        loop {
+            match self.listener.accept() {
+                Ok(client) => self.serve_one(client),
+                // A client that was gone again before it was taken is no reason to stop.
+                Err(_) => thread::yield_now(),
+            }
+        }
+    }
+
+    fn serve_one(&self, client: Stream) {
+        let number = self.connections.fetch_add(1, Ordering::Relaxed);
+        let (to, delay, log) = (self.to.clone(), self.delay, Arc::clone(&self.log));
+        thread::spawn(move || {
+            let outcome = relay::serve(&client, &to, number, delay, &mut Listening(&log));
+            count(&mut lock(&log).tally, &outcome);
+        });
+    }
+
+    /// What passed so far, summed up.
+    pub fn tally(&self) -> Tally {
+        lock(&self.log).tally.clone()
+    }
+
+    /// What passed so far, in the order in which it was received; empty where it is not kept.
+    pub fn passages(&self) -> Vec<Passage> {
+        let mut passages = lock(&self.log).passages.clone().unwrap_or_default();
+        passages.sort_by_key(|passage| passage.received);
+        passages
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.listens_on.remove_socket();
+    }
+}
+
+fn count(tally: &mut Tally, outcome: &io::Result<Kind>) {
+    match outcome {
+        Ok(Kind::Session) => tally.connections += 1,
+        Ok(Kind::Cancel) => tally.cancel_requests += 1,
+        Ok(Kind::Nothing) => {}
+        Err(_) => tally.failed += 1,
+    }
+}
+
+struct Listening<'a>(&'a Mutex<Log>);
+
+impl Ear for Listening<'_> {
+    fn passed(&mut self, passage: Passage) {
+        let mut log = lock(self.0);
+        log.tally.add(&passage);
+        if let Some(passages) = &mut log.passages {
+            passages.push(passage);
+        }
+    }
+
+    fn refused_encryption(&mut self) {
+        lock(self.0).tally.encryption_refused += 1;
+    }
+}
+
+/// A thread that panicked leaves sums that are whole.
+fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
+}
