@@ -63,6 +63,9 @@ pub enum Command {
     /// For preview-cost itself: measures one fork.
     #[command(hide = true)]
     Worker,
+    /// For preview-cost itself: serves SQLite to one fork.
+    #[command(hide = true, name = crate::backend::sqlite::served::SUBCOMMAND)]
+    SqliteServer,
     /// For preview-cost itself: stands in the path of one fork.
     #[command(hide = true, name = crate::path::child::SUBCOMMAND)]
     PathProxy,

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use preview_cost::backend::provision::warden;
+use preview_cost::backend::sqlite::served;
 use preview_cost::cli::{Cli, Command};
 use preview_cost::command::{
     CommandError, analyze, cite, clean, compare, doctor, generate, pack, plan, proxy, recompute, recover, register,
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Generate(args) => generate::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Worker => return worker_main(),
+        Command::SqliteServer => return served::main(),
         Command::PathProxy => return path::child::main(),
         Command::Warden => return warden::main(),
     };

@@ -1,5 +1,6 @@
 //! Where a model lives, as a manifest says it.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::strategy::Ground;
@@ -51,7 +52,8 @@ pub enum Storage {
 }
 
 /// The kind of socket between a client and a server on this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Socket {
     /// TCP on the loopback address.
     Tcp,

@@ -3,15 +3,12 @@
 //! The control connection that makes the table and reads the server's counters is closed while pairs are measured.
 
 use std::path::Path;
-use std::time::Duration;
 
-use super::detour::Detour;
-use super::measure::Sessions;
+use super::over_wire::Site;
 use super::protocol::ForkOrder;
 use super::worker::{Conditions, Fork, Stage};
-use crate::backend::postgres::{Control, PostgresSession, TableState, Target};
+use crate::backend::postgres::{Control, Dialect, PostgresSession, TableState, Target};
 use crate::backend::{BackendError, Creations};
-use crate::plan::CellKind;
 use crate::strategy;
 use crate::workload::Workload;
 
@@ -25,34 +22,13 @@ pub(super) fn run(
 ) -> Result<(), BackendError> {
     let workload = order.cell.workload();
     let before = set_up(target, schema, &workload)?;
-    let connect = |target: &Target| {
-        let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
-        let session = PostgresSession::connect(target, schema, &workload, timeout)?;
-        Ok::<_, BackendError>(session.noting(Creations::at(creations)))
+    let site = Site {
+        target,
+        schema,
+        dialect: Dialect::Postgres,
     };
-    let detour = order
-        .cell
-        .path_delay
-        .map(|delay| Detour::to(target, delay))
-        .transpose()?;
-    let mut session = connect(detour.as_ref().map_or(target, |detour| &detour.target))?;
-    let direct = (order.cell.kind == CellKind::Path).then(|| connect(target));
-    let mut direct = direct.transpose()?;
-    let subject = strategy::on_postgres(order.cell.subject, &mut session, &workload)?;
-    let of_baseline = direct.as_mut().unwrap_or(&mut session);
-    let baseline = strategy::on_postgres(order.cell.baseline, of_baseline, &workload)?;
-    let sessions = Sessions {
-        shared: &mut session,
-        of_baseline: direct.as_mut(),
-    };
-    fork.measure(&workload, sessions, subject, baseline);
-    session.close();
-    if let Some(direct) = direct {
-        direct.close();
-    }
-    if let Some(detour) = detour {
-        fork.passed(detour);
-    }
+    let noting = |session: PostgresSession| session.noting(Creations::at(creations));
+    site.measure(order, fork, &noting, &strategy::on_postgres)?;
     // A server that went away mid-fork can't be asked: the fork's row says what broke off, and these stay unknown.
     fork.conditions = match look_back(target, schema, &workload) {
         Ok((end, intact)) => Conditions {

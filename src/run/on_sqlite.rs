@@ -1,9 +1,9 @@
 //! One fork on SQLite: a fresh database, the pairs, the checks.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::measure::Sessions;
+use super::on_served;
 use super::protocol::{ForkOrder, Place};
 use super::worker::{Conditions, Fork, Stage};
 use crate::backend::BackendError;
@@ -33,7 +33,7 @@ pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendE
     };
     drop(session);
     if let Place::SqliteFile { path, .. } = &order.place {
-        remove(path);
+        on_served::remove(path);
     }
     Ok(())
 }
@@ -48,7 +48,7 @@ fn open(order: &ForkOrder) -> Result<SqliteSession, BackendError> {
             let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
             SqliteSession::on_file(path, journal_mode, synchronous, timeout)
         }
-        Place::SqliteMemory | Place::Postgres { .. } => SqliteSession::in_memory(),
+        Place::SqliteMemory | Place::Served { .. } | Place::Postgres { .. } => SqliteSession::in_memory(),
     }
 }
 
@@ -57,14 +57,5 @@ fn stage(state: &SqliteState) -> Stage {
         table_bytes: state.database_bytes,
         dead_tuples: None,
         autovacuums: None,
-    }
-}
-
-/// Removes the database's files; the run's scratch directory goes as a whole at the end, whatever is left here.
-fn remove(path: &Path) {
-    for suffix in ["", "-journal", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        let _ = std::fs::remove_file(name);
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{ForkRow, PairRow, StepRow, WireRow};
 use crate::backend::postgres::Target;
-use crate::manifest::StepsWish;
+use crate::backend::sqlite::served::ServedFile;
+use crate::manifest::{Socket, StepsWish};
 use crate::plan::Cell;
 use crate::units::{ForkIndex, Nanos, Seed};
 
@@ -55,6 +56,13 @@ pub enum Place {
         journal_mode: String,
         /// `PRAGMA synchronous`.
         synchronous: String,
+    },
+    /// SQLite behind a socket; the worker starts the server.
+    Served {
+        /// The kind of socket.
+        socket: Socket,
+        /// The file; in memory without one. The worker has it made, and removes it.
+        file: Option<ServedFile>,
     },
     /// PostgreSQL.
     Postgres {

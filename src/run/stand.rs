@@ -14,6 +14,7 @@ use crate::backend::postgres::target::Host;
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
 use crate::backend::provision::{self, Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
+use crate::backend::sqlite::served::ServedFile;
 use crate::digest;
 use crate::environment::Fact;
 use crate::manifest::{Backend, Server, Socket, Storage, UnsetVariable, UrlTemplate};
@@ -160,7 +161,7 @@ impl Stand {
                     creations: files.creations.to_owned(),
                 }
             }
-            (_, Backend::Sqlite { storage, .. }) => sqlite_place(*storage, files, position),
+            (_, Backend::Sqlite { storage, socket }) => sqlite_place(*storage, *socket, files, position),
             _ => Place::SqliteMemory,
         }
     }
@@ -241,16 +242,25 @@ pub(super) struct Files<'a> {
     pub creations: &'a Path,
 }
 
-fn sqlite_place(storage: Storage, files: &Files<'_>, position: u32) -> Place {
-    match storage {
-        Storage::Memory => Place::SqliteMemory,
+fn sqlite_place(storage: Storage, socket: Option<Socket>, files: &Files<'_>, position: u32) -> Place {
+    let file = match storage {
+        Storage::Memory => None,
         Storage::File {
             journal_mode,
             synchronous,
-        } => Place::SqliteFile {
+        } => Some(ServedFile {
             path: files.scratch.join(format!("{position:05}.sqlite")),
             journal_mode: journal_mode.as_str().to_owned(),
             synchronous: synchronous.as_str().to_owned(),
+        }),
+    };
+    match (socket, file) {
+        (Some(socket), file) => Place::Served { socket, file },
+        (None, None) => Place::SqliteMemory,
+        (None, Some(file)) => Place::SqliteFile {
+            path: file.path,
+            journal_mode: file.journal_mode,
+            synchronous: file.synchronous,
         },
     }
 }

@@ -157,7 +157,7 @@ fn makes_something(backend: &Backend) -> bool {
 
 fn needs_scratch(backend: &Backend) -> bool {
     match backend {
-        Backend::Sqlite { storage, socket } => socket.is_some() || *storage != Storage::Memory,
+        Backend::Sqlite { storage, .. } => *storage != Storage::Memory,
         Backend::Postgres { .. } | Backend::H2 => false,
     }
 }

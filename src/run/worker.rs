@@ -9,7 +9,7 @@ use super::detour::{self, Detour};
 use super::measure::{self, BrokenOff, Recorder, Sessions, Sides};
 use super::protocol::{ForkOrder, Place, ROWS_PER_MESSAGE, Report};
 use super::scheduling::Scheduling;
-use super::{on_postgres, on_sqlite};
+use super::{on_postgres, on_served, on_sqlite};
 use crate::archive::{ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, StepRow, WireRow};
 use crate::backend::{BackgroundWork, Session};
 use crate::clock::{Clock, ClockLimits};
@@ -56,6 +56,7 @@ fn serve(order: &ForkOrder) -> io::Result<()> {
     let mut fork = Fork::new(order, &mut progress);
     let outcome = match &order.place {
         Place::SqliteMemory | Place::SqliteFile { .. } => on_sqlite::run(order, &mut fork),
+        Place::Served { socket, file } => on_served::run(order, *socket, file.as_ref(), &mut fork),
         Place::Postgres {
             target,
             schema,

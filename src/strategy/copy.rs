@@ -3,7 +3,7 @@
 //! It is right only as long as the copy equals what a read would return; that is what every pair's comparison of
 //! answers tests.
 
-use super::facts::{ANYWHERE, Facts};
+use super::facts::{EVERYWHERE, Facts};
 use super::{PreviewError, Strategy};
 use crate::step::{Step, Steps};
 use crate::workload::{Answer, Inputs, Overrides, Workload};
@@ -11,7 +11,7 @@ use crate::workload::{Answer, Inputs, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Apply the overrides to a loaded copy in memory and compute; the database is never touched.",
     stands_for: "the study",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(0),
     writes: "nothing",

@@ -1,6 +1,6 @@
 //! The model is read anew at each preview and the overrides are applied in memory: never stale, and never a write.
 
-use super::facts::{ANYWHERE, Facts, Honour};
+use super::facts::{EVERYWHERE, Facts, Honour};
 use super::{PreviewError, Strategy};
 use crate::backend::postgres::PostgresSession;
 use crate::backend::sqlite::SqliteSession;
@@ -10,7 +10,7 @@ use crate::workload::{Answer, Inputs, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Read the model anew, apply the overrides in memory, compute.",
     stands_for: "the honest middle way",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(1),
     writes: "nothing",

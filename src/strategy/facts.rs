@@ -24,7 +24,8 @@ impl Ground {
     pub fn engine(self) -> Engine {
         match self {
             Self::SqliteMemory | Self::SqliteFile | Self::SqliteServed => Engine::Sqlite,
-            Self::PostgresOwn | Self::PostgresOther | Self::H2 => Engine::Postgres,
+            Self::PostgresOwn | Self::PostgresOther => Engine::Postgres,
+            Self::H2 => Engine::H2,
         }
     }
 
@@ -45,7 +46,23 @@ impl Ground {
 pub(super) const SQLITE: &[Ground] = &[Ground::SqliteMemory, Ground::SqliteFile];
 /// All of PostgreSQL.
 pub(super) const POSTGRES: &[Ground] = &[Ground::PostgresOwn, Ground::PostgresOther];
-/// Everything.
+/// Whatever speaks PostgreSQL's protocol and plain SQL.
+pub(super) const WIRE: &[Ground] = &[
+    Ground::PostgresOwn,
+    Ground::PostgresOther,
+    Ground::SqliteServed,
+    Ground::H2,
+];
+/// Everything, whatever its SQL.
+pub(super) const EVERYWHERE: &[Ground] = &[
+    Ground::SqliteMemory,
+    Ground::SqliteFile,
+    Ground::PostgresOwn,
+    Ground::PostgresOther,
+    Ground::SqliteServed,
+    Ground::H2,
+];
+/// Both engines, each in its own way.
 pub(super) const ANYWHERE: &[Ground] = &[
     Ground::SqliteMemory,
     Ground::SqliteFile,
@@ -133,6 +150,7 @@ impl Facts {
     /// The engines that can do it.
     pub fn engines(&self) -> Vec<Engine> {
         let mut engines: Vec<Engine> = self.on.iter().map(|ground| ground.engine()).collect();
+        engines.sort_unstable();
         engines.dedup();
         engines
     }
@@ -148,6 +166,15 @@ impl Facts {
 
     /// Why it can't be done there; `None` where it can.
     pub fn refusal(&self, ground: Ground) -> Option<&'static str> {
-        (!self.on.contains(&ground)).then_some(self.why_not)
+        if self.on.contains(&ground) {
+            return None;
+        }
+        Some(match ground {
+            Ground::SqliteServed | Ground::H2 if self.on.contains(&Ground::PostgresOwn) => {
+                "what it says to a server is PostgreSQL's own, and this one has another SQL"
+            }
+            Ground::SqliteServed | Ground::H2 => "it needs the engine in its own process",
+            _ => self.why_not,
+        })
     }
 }

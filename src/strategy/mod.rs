@@ -28,7 +28,7 @@ use thiserror::Error;
 
 pub use facts::{Facts, Ground, Honour, Need};
 pub use name::StrategyName;
-pub use registry::{on_postgres, on_sqlite};
+pub use registry::{on_postgres, on_sqlite, on_wire};
 
 use crate::backend::postgres::PgError;
 use crate::backend::{BackendError, BackgroundWork};
@@ -36,12 +36,14 @@ use crate::step::Steps;
 use crate::workload::{Answer, Overrides, ReadError};
 
 /// A kind of database engine that strategies are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
-    /// SQLite, in the worker's process.
+    /// SQLite, in the worker's process or behind a socket.
     Sqlite,
     /// PostgreSQL, over a connection.
     Postgres,
+    /// H2, over a connection.
+    H2,
 }
 
 impl Engine {
@@ -50,6 +52,7 @@ impl Engine {
         match self {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
+            Self::H2 => "h2",
         }
     }
 }

@@ -68,6 +68,26 @@ pub fn on_postgres(
     })
 }
 
+/// Opens a strategy on another engine that speaks PostgreSQL's protocol; the model's table must exist.
+///
+/// # Errors
+/// What the server says while the strategy prepares itself, or [`BackendError::Unable`] where it is none for that engine.
+pub fn on_wire(
+    engine: Engine,
+    name: StrategyName,
+    session: &mut PostgresSession,
+    workload: &Workload,
+) -> Result<Box<dyn Strategy<PostgresSession>>, BackendError> {
+    Ok(match name {
+        StrategyName::Rollback => Box::new(rollback::OnPostgres::open(session, workload)?),
+        StrategyName::RollbackSerial => Box::new(rollback_serial::OnPostgres::open(session, workload)?),
+        StrategyName::RollbackPipelined => Box::new(rollback_pipelined::OnPostgres::open(session, workload)?),
+        StrategyName::Copy => Box::new(copy::Copy::open(workload, session.read_model(workload)?)),
+        StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
+        _ => return Err(unable(name, engine)),
+    })
+}
+
 fn unable(name: StrategyName, engine: Engine) -> BackendError {
     BackendError::Unable(format!(
         "{name} is none for {}: {}",

@@ -4,7 +4,7 @@
 //! the select, the rollback. Every step is awaited, the rollback too: a rollback in the background would hide a round
 //! trip and the tail of the locks.
 
-use super::facts::{ANYWHERE, Facts, WRITTEN};
+use super::facts::{EVERYWHERE, Facts, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
@@ -15,7 +15,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Write the overrides in a transaction, read the model back, compute, roll back.",
     stands_for: "the study",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(3),
     writes: "4 dead rows, about 1 kB of log",
@@ -68,7 +68,7 @@ impl OnPostgres {
     pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
         Ok(Self {
             workload: workload.clone(),
-            begin: session.prepare("BEGIN", &[])?,
+            begin: session.prepare_begin()?,
             updates: session.prepare_updates(workload)?,
             rollback: session.prepare("ROLLBACK", &[])?,
         })

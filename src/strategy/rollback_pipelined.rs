@@ -1,7 +1,7 @@
 //! The rollback in one flight with one Sync: nothing that is sent depends on an answer, so nothing need be awaited in
 //! between. After an error the server skips the rest up to the Sync, the rollback too: the caller's reset sends it.
 
-use super::facts::{Facts, POSTGRES, WRITTEN};
+use super::facts::{Facts, WIRE, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates, land_model};
@@ -11,7 +11,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "The rollback with everything in one flight and one Sync, prepared, in binary form.",
     stands_for: "what a pipelining driver makes of the same transaction",
-    on: POSTGRES,
+    on: WIRE,
     why_not: "in process there are no trips, so it would be the rollback",
     round_trips: Some(1),
     writes: "4 dead rows, about 1 kB of log",
@@ -32,7 +32,7 @@ impl OnPostgres {
     pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
         Ok(Self {
             workload: workload.clone(),
-            begin: session.prepare("BEGIN", &[])?,
+            begin: session.prepare_begin()?,
             updates: session.prepare_updates(workload)?,
             rollback: session.prepare("ROLLBACK", &[])?,
         })

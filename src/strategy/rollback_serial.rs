@@ -1,6 +1,6 @@
 //! The rollback, one statement at a time: each waits for the answer of the one before.
 
-use super::facts::{Facts, POSTGRES, WRITTEN};
+use super::facts::{Facts, WIRE, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
@@ -10,7 +10,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "The rollback with every statement sent and awaited alone.",
     stands_for: "transactional tests through an ORM (Rails, Django, Spring)",
-    on: POSTGRES,
+    on: WIRE,
     why_not: "in process there are no trips, so it would be the rollback",
     round_trips: Some(7),
     writes: "4 dead rows, about 1 kB of log",
@@ -31,7 +31,7 @@ impl OnPostgres {
     pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
         Ok(Self {
             workload: workload.clone(),
-            begin: session.prepare("BEGIN", &[])?,
+            begin: session.prepare_begin()?,
             updates: session.prepare_updates(workload)?,
             rollback: session.prepare("ROLLBACK", &[])?,
         })

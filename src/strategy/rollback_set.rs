@@ -32,7 +32,7 @@ impl OnPostgres {
         let table = session.table().clone();
         Ok(Self {
             workload: workload.clone(),
-            begin: session.prepare("BEGIN", &[])?,
+            begin: session.prepare_begin()?,
             update: session.prepare(&table.update_from(table.arrays()), table.array_types())?,
             rollback: session.prepare("ROLLBACK", &[])?,
         })

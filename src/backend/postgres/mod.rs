@@ -6,6 +6,7 @@
 //! [`target`] under the same TLS rules, [`tls`], and fail with the same [`PgError`].
 
 pub mod control;
+mod dialect;
 mod driver;
 mod error;
 mod pool;
@@ -17,6 +18,7 @@ pub mod tls;
 pub mod wire;
 
 pub use control::{Control, TableState};
+pub use dialect::Dialect;
 pub use driver::Driver;
 pub use error::{PgError, ServerError};
 pub use pool::{POOL_CLONES, Pool};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::PgError;
+use super::dialect::Dialect;
 use super::driver::Driver;
 use super::table::ModelTable;
 use super::target::Target;
@@ -17,6 +18,7 @@ pub struct PostgresSession {
     target: Target,
     schema: String,
     deadline: Duration,
+    dialect: Dialect,
     creations: Option<Creations>,
     table: ModelTable,
     select: Statement,
@@ -28,14 +30,29 @@ impl PostgresSession {
     /// # Errors
     /// Why there is no connection, or that there is no such table.
     pub fn connect(target: &Target, schema: &str, workload: &Workload, deadline: Duration) -> Result<Self, PgError> {
+        Self::connect_to(Dialect::Postgres, target, schema, workload, deadline)
+    }
+
+    /// The same to an engine that speaks PostgreSQL's protocol.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_to(
+        dialect: Dialect,
+        target: &Target,
+        schema: &str,
+        workload: &Workload,
+        deadline: Duration,
+    ) -> Result<Self, PgError> {
         let mut wire = WireSession::connect(target, deadline)?;
-        let table = ModelTable::in_schema(schema, workload.shape());
+        let table = ModelTable::in_schema(schema, workload.shape()).said_in(dialect);
         let select = wire.prepare(&table.select(), &[])?;
         Ok(Self {
             wire,
             target: target.clone(),
             schema: schema.to_owned(),
             deadline,
+            dialect,
             creations: None,
             table,
             select,
@@ -81,7 +98,7 @@ impl PostgresSession {
     /// # Errors
     /// As [`connect`](Self::connect).
     pub fn another(&self, workload: &Workload) -> Result<Self, PgError> {
-        Self::connect(&self.target, &self.schema, workload, self.deadline)
+        Self::connect_to(self.dialect, &self.target, &self.schema, workload, self.deadline)
     }
 
     /// A further connection by way of a driver.
@@ -95,6 +112,27 @@ impl PostgresSession {
     /// The model's table in SQL.
     pub fn table(&self) -> &ModelTable {
         &self.table
+    }
+
+    /// Prepares the beginning of a transaction that will write.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn prepare_begin(&mut self) -> Result<Statement, PgError> {
+        self.wire.prepare(self.dialect.begin(), &[])
+    }
+
+    /// Runs a query as text whose one value is a whole number.
+    ///
+    /// # Errors
+    /// What the server says, or that it is none.
+    pub fn number(&mut self, sql: &str) -> Result<i64, PgError> {
+        let mut number = None;
+        self.wire.simple_rows(sql, |row| {
+            number = row.text(0)?.parse().ok();
+            Ok(())
+        })?;
+        number.ok_or_else(|| PgError::Protocol(format!("{sql} gave no whole number")))
     }
 
     /// Prepares a statement in a round trip of its own.
@@ -220,8 +258,10 @@ impl PostgresSession {
 
     /// Makes the server count what this session did.
     pub fn count(&mut self) {
-        // A connection that is gone has nothing left to count.
-        let _ = self.wire.flush_statistics();
+        if self.dialect.counts() {
+            // A connection that is gone has nothing left to count.
+            let _ = self.wire.flush_statistics();
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! `plan, field, field_value`.
 
 use super::PgError;
+use super::dialect::Dialect;
 use super::wire::{Flight, Param, ParamType, Row, Statement, WireSession};
 use crate::backend::BackendError;
 use crate::workload::{COLUMNS, Inputs, InputsReader, Override, Overrides, ReadError, Shape, Workload};
@@ -13,6 +14,7 @@ use crate::workload::{COLUMNS, Inputs, InputsReader, Override, Overrides, ReadEr
 pub struct ModelTable {
     name: String,
     shape: Shape,
+    dialect: Dialect,
 }
 
 impl ModelTable {
@@ -21,7 +23,14 @@ impl ModelTable {
         Self {
             name: format!("\"{}\".model_field", schema.replace('"', "\"\"")),
             shape,
+            dialect: Dialect::Postgres,
         }
+    }
+
+    /// The same table in another engine.
+    #[must_use]
+    pub fn said_in(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// Its name, quoted, with the schema.
@@ -48,8 +57,8 @@ impl ModelTable {
         if self.is_wide() {
             format!("SELECT plan, {} FROM {relation}", COLUMNS.join(", "))
         } else {
-            // The cast costs nothing where the column is of that type, as it is unless somebody altered the table.
-            format!("SELECT name, field_value::float8 FROM {relation}")
+            let (name, value) = (self.dialect.name("name"), self.dialect.value("field_value"));
+            format!("SELECT {name}, {value} FROM {relation}")
         }
     }
 

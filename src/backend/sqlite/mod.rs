@@ -4,6 +4,7 @@
 //! that drags a slider for real.
 
 mod clone;
+pub mod served;
 mod sql;
 
 use std::path::{Path, PathBuf};

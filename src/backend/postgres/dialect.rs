@@ -1,0 +1,44 @@
+//! What engines that speak PostgreSQL's protocol do not share: their SQL, where strategies meet it.
+
+/// The SQL of an engine behind PostgreSQL's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// PostgreSQL itself.
+    Postgres,
+    /// SQLite, served by this program.
+    Sqlite,
+    /// H2, by its own server.
+    H2,
+}
+
+impl Dialect {
+    /// Begins a transaction that will write. SQLite takes its lock at once, as it does in the worker's process.
+    pub fn begin(self) -> &'static str {
+        match self {
+            Self::Postgres | Self::H2 => "BEGIN",
+            Self::Sqlite => "BEGIN IMMEDIATE",
+        }
+    }
+
+    /// A column of names as a result. H2's server has no binary form for text, and has one for bytes.
+    pub(super) fn name(self, column: &str) -> String {
+        match self {
+            Self::Postgres | Self::Sqlite => column.to_owned(),
+            Self::H2 => format!("STRINGTOUTF8({column})"),
+        }
+    }
+
+    /// A column of values as a result, as a double.
+    pub(super) fn value(self, column: &str) -> String {
+        match self {
+            // The cast costs nothing where the column is of that type, as it is unless somebody altered the table.
+            Self::Postgres => format!("{column}::float8"),
+            Self::Sqlite | Self::H2 => column.to_owned(),
+        }
+    }
+
+    /// Whether the server counts what sessions do, and must be asked to.
+    pub(super) fn counts(self) -> bool {
+        self == Self::Postgres
+    }
+}

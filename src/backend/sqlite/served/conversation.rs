@@ -1,0 +1,313 @@
+//! One client: start-up, then messages, answered when the client waits for an answer.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::BytesMut;
+use pgwire::messages::data::{NoData, ParameterDescription};
+use pgwire::messages::extendedquery::{Bind, BindComplete, CloseComplete, Describe, Parse, ParseComplete};
+use pgwire::messages::response::{
+    EmptyQueryResponse, ErrorResponse, GssEncResponse, ReadyForQuery, SslResponse, TransactionStatus,
+};
+use pgwire::messages::startup::{Authentication, BackendKeyData, ParameterStatus, SecretKey};
+use pgwire::messages::{
+    DecodeContext, PgWireBackendMessage as Answer, PgWireFrontendMessage as Message, SslNegotiationMetaMessage,
+};
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::{Batch, Connection};
+
+use super::statement::{self, Answers, Portal, Prepared, Refusal};
+use super::values;
+
+/// What a client must know of a server, and what it is told.
+const PARAMETERS: [(&str, &str); 4] = [
+    ("server_version", "16.0 (SQLite)"),
+    ("client_encoding", "UTF8"),
+    ("DateStyle", "ISO, MDY"),
+    ("standard_conforming_strings", "on"),
+];
+const READ_BYTES: usize = 64 << 10;
+
+/// Either kind of socket.
+pub(super) trait Client: Read + Write {}
+impl<T: Read + Write> Client for T {}
+
+/// A conversation with a client.
+pub(super) struct Conversation<C> {
+    client: C,
+    database: Arc<Mutex<Connection>>,
+    received: BytesMut,
+    answers: Gathered,
+    context: DecodeContext,
+    statements: HashMap<String, Arc<Prepared>>,
+    portals: HashMap<String, Portal>,
+    /// After an error, messages are skipped up to the next Sync.
+    skips: bool,
+}
+
+/// Answers that leave together.
+#[derive(Default)]
+struct Gathered(BytesMut);
+
+impl Answers for Gathered {
+    fn add(&mut self, answer: Answer) {
+        // No message here is longer than the protocol allows, which is the one thing that fails.
+        let _ = answer.encode(&mut self.0);
+    }
+}
+
+/// What to do after a message.
+#[derive(PartialEq, Eq)]
+enum Next {
+    More,
+    Send,
+    Leave,
+}
+
+impl<C: Client> Conversation<C> {
+    pub fn new(client: C, database: Arc<Mutex<Connection>>) -> Self {
+        Self {
+            client,
+            database,
+            received: BytesMut::with_capacity(READ_BYTES),
+            answers: Gathered::default(),
+            context: DecodeContext::default(),
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            skips: false,
+        }
+    }
+
+    /// Answers until the client leaves.
+    pub fn hold(mut self) {
+        // A client that is gone hears nothing.
+        let _ = self.answer_all();
+        let database = lock(&self.database);
+        if !database.is_autocommit() {
+            let _ = database.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn answer_all(&mut self) -> io::Result<()> {
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            while let Some(message) = self.next()? {
+                match self.take(message) {
+                    Next::More => {}
+                    Next::Send => self.send()?,
+                    Next::Leave => return Ok(()),
+                }
+            }
+            match self.client.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => self.received.extend_from_slice(&buffer[..read]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The next message, once it is there whole.
+    fn next(&mut self) -> io::Result<Option<Message>> {
+        match Message::decode(&mut self.received, &self.context) {
+            Ok(message) => Ok(message),
+            Err(error) => {
+                self.refuse(&Refusal::new("08P01", error.to_string()));
+                self.send()?;
+                Err(io::Error::new(ErrorKind::InvalidData, error.to_string()))
+            }
+        }
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.client.write_all(&self.answers.0)?;
+        self.answers.0.clear();
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Next {
+        match message {
+            Message::SslNegotiation(wish) => self.negotiate(&wish),
+            Message::Startup(_) => self.welcome(),
+            Message::Terminate(_) | Message::CancelRequest(_) => Next::Leave,
+            Message::Sync(_) => {
+                self.skips = false;
+                self.ready();
+                Next::Send
+            }
+            Message::Flush(_) => Next::Send,
+            Message::Query(query) => {
+                self.simple(&query.query);
+                self.ready();
+                Next::Send
+            }
+            _ if self.skips => Next::More,
+            other => {
+                if let Err(refusal) = self.extended(other) {
+                    self.refuse(&refusal);
+                    self.skips = true;
+                }
+                Next::More
+            }
+        }
+    }
+
+    fn negotiate(&mut self, wish: &SslNegotiationMetaMessage) -> Next {
+        match wish {
+            SslNegotiationMetaMessage::PostgresSsl(_) => self.answers.add(Answer::SslResponse(SslResponse::Refuse)),
+            SslNegotiationMetaMessage::PostgresGss(_) => {
+                self.answers.add(Answer::GssEncResponse(GssEncResponse::Refuse));
+            }
+            _ => {
+                self.context.awaiting_frontend_ssl = false;
+                return Next::More;
+            }
+        }
+        Next::Send
+    }
+
+    fn welcome(&mut self) -> Next {
+        self.context.awaiting_frontend_ssl = false;
+        self.context.awaiting_frontend_startup = false;
+        self.answers.add(Answer::Authentication(Authentication::Ok));
+        for (name, value) in PARAMETERS {
+            let status = ParameterStatus::new(name.to_owned(), value.to_owned());
+            self.answers.add(Answer::ParameterStatus(status));
+        }
+        let key = BackendKeyData::new(std::process::id().cast_signed(), SecretKey::I32(0));
+        self.answers.add(Answer::BackendKeyData(key));
+        self.ready();
+        Next::Send
+    }
+
+    fn ready(&mut self) {
+        let status = if lock(&self.database).is_autocommit() {
+            TransactionStatus::Idle
+        } else {
+            TransactionStatus::Transaction
+        };
+        self.answers.add(Answer::ReadyForQuery(ReadyForQuery::new(status)));
+    }
+
+    fn refuse(&mut self, refusal: &Refusal) {
+        let fields = vec![
+            (b'S', "ERROR".to_owned()),
+            (b'V', "ERROR".to_owned()),
+            (b'C', refusal.code.to_owned()),
+            (b'M', refusal.message.clone()),
+        ];
+        self.answers.add(Answer::ErrorResponse(ErrorResponse::new(fields)));
+    }
+
+    fn extended(&mut self, message: Message) -> Result<(), Refusal> {
+        match message {
+            Message::Parse(parse) => self.parse(parse),
+            Message::Bind(bind) => self.bind(&bind),
+            Message::Describe(describe) => self.describe(&describe),
+            Message::Execute(execute) => {
+                let name = execute.name.unwrap_or_default();
+                let portal = self.portals.get(&name).ok_or_else(|| unknown("portal", &name))?;
+                portal.execute(&lock(&self.database), &mut self.answers)
+            }
+            Message::Close(close) => {
+                let name = close.name.unwrap_or_default();
+                if close.target_type == b'S' {
+                    self.statements.remove(&name);
+                } else {
+                    self.portals.remove(&name);
+                }
+                self.answers.add(Answer::CloseComplete(CloseComplete::new()));
+                Ok(())
+            }
+            _ => Err(Refusal::new("0A000", "this server does not know that message")),
+        }
+    }
+
+    fn parse(&mut self, parse: Parse) -> Result<(), Refusal> {
+        let prepared = Prepared::of(&lock(&self.database), parse.query, parse.type_oids)?;
+        self.statements
+            .insert(parse.name.unwrap_or_default(), Arc::new(prepared));
+        self.answers.add(Answer::ParseComplete(ParseComplete::new()));
+        Ok(())
+    }
+
+    fn bind(&mut self, bind: &Bind) -> Result<(), Refusal> {
+        let name = bind.statement_name.clone().unwrap_or_default();
+        let prepared = self.statements.get(&name).ok_or_else(|| unknown("statement", &name))?;
+        let parameters = bind.parameters.iter().enumerate().map(|(place, bytes)| {
+            let kind = prepared.types.get(place).copied().unwrap_or_default();
+            let is_binary = values::is_binary(&bind.parameter_format_codes, place);
+            values::parameter(bytes.as_deref(), kind, is_binary)
+        });
+        let portal = Portal {
+            parameters: parameters.collect::<Result<_, _>>()?,
+            prepared: Arc::clone(prepared),
+            formats: bind.result_column_format_codes.clone(),
+        };
+        self.portals
+            .insert(bind.portal_name.clone().unwrap_or_default(), portal);
+        self.answers.add(Answer::BindComplete(BindComplete::new()));
+        Ok(())
+    }
+
+    fn describe(&mut self, describe: &Describe) -> Result<(), Refusal> {
+        let name = describe.name.clone().unwrap_or_default();
+        let is_statement = describe.target_type == b'S';
+        let (prepared, formats) = if is_statement {
+            let prepared = self.statements.get(&name).ok_or_else(|| unknown("statement", &name))?;
+            (&**prepared, [].as_slice())
+        } else {
+            let portal = self.portals.get(&name).ok_or_else(|| unknown("portal", &name))?;
+            (&*portal.prepared, portal.formats.as_slice())
+        };
+        let database = lock(&self.database);
+        let statement = database.prepare_cached(&prepared.sql)?;
+        if is_statement {
+            let known = |place| prepared.types.get(place).copied().unwrap_or_default();
+            let types = (0..statement.parameter_count()).map(known).collect();
+            self.answers
+                .add(Answer::ParameterDescription(ParameterDescription::new(types)));
+        }
+        self.answers.add(match statement::described(&statement, formats) {
+            Some(row) => Answer::RowDescription(row),
+            None => Answer::NoData(NoData::new()),
+        });
+        Ok(())
+    }
+
+    /// Statements as text, each cut off by SQLite itself. After an error the rest is skipped.
+    fn simple(&mut self, sql: &str) {
+        let database = Arc::clone(&self.database);
+        let database = lock(&database);
+        if let Err(refusal) = simple(&database, sql, &mut self.answers) {
+            self.refuse(&refusal);
+        }
+    }
+}
+
+fn simple(database: &Connection, sql: &str, answers: &mut Gathered) -> Result<(), Refusal> {
+    let mut batch = Batch::new(database, sql);
+    let mut any = false;
+    while let Some(mut statement) = batch.next()? {
+        any = true;
+        if let Some(row) = statement::described(&statement, &[]) {
+            answers.add(Answer::RowDescription(row));
+        }
+        let text = statement.expanded_sql().unwrap_or_default();
+        statement::run(&mut statement, &text, &[], database, answers)?;
+    }
+    if !any {
+        answers.add(Answer::EmptyQueryResponse(EmptyQueryResponse::new()));
+    }
+    Ok(())
+}
+
+fn unknown(what: &str, name: &str) -> Refusal {
+    Refusal::new("26000", format!("there is no {what} {name:?}"))
+}
+
+/// A thread that panicked left the database as SQLite has it.
+fn lock(database: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    database.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,241 @@
+//! SQLite behind a socket: the same library, the same pragmas, the same table, in a process of its own that speaks
+//! PostgreSQL's protocol. The client is the one that measures PostgreSQL. So what a preview takes longer here than in the
+//! worker's process is the socket, the protocol and the other process, and nothing else.
+//!
+//! The messages are those of the `pgwire` crate; its server is not used. That runs every message as a task and sends every
+//! answer by itself, and both would be taken for the socket's price. Here a thread serves a connection, and what answers a
+//! flight leaves in one write, as PostgreSQL has it.
+//!
+//! What it does not do: authentication, TLS, COPY, portals that are fetched in parts, and cancelling.
+
+mod conversation;
+mod statement;
+mod values;
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::SqliteSession;
+use crate::backend::BackendError;
+use crate::backend::postgres::Target;
+use crate::workload::{Shape, Workload};
+use conversation::Conversation;
+
+/// Hidden subcommand that the server runs as.
+pub const SUBCOMMAND: &str = "sqlite-server";
+/// The schema that SQLite calls its own database.
+pub const SCHEMA: &str = "main";
+/// The number in a Unix socket's name.
+const SOCKET_NUMBER: u16 = 5432;
+
+/// What is served.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServedModel {
+    /// The database's file; in memory without one.
+    pub file: Option<ServedFile>,
+    /// Size of the model.
+    pub plans: u32,
+    /// Horizon of the projection.
+    pub months: u32,
+    /// How the model's table is laid out.
+    pub shape: Shape,
+    /// Longest wait for a lock, ms.
+    pub busy_timeout_ms: u64,
+}
+
+/// The file of a database, and how it is opened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServedFile {
+    /// Where; it must not exist.
+    pub path: PathBuf,
+    /// `PRAGMA journal_mode`.
+    pub journal_mode: String,
+    /// `PRAGMA synchronous`.
+    pub synchronous: String,
+}
+
+/// Where it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServedAt {
+    /// TCP on the loopback address, at a free port.
+    Tcp,
+    /// A Unix socket in this directory.
+    Unix(PathBuf),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Order {
+    model: ServedModel,
+    at: ServedAt,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    /// The port, or the number in the socket's name.
+    Listening(u16),
+    Failed(String),
+}
+
+/// A server that runs; dropping it ends it.
+#[derive(Debug)]
+pub struct Served {
+    child: Child,
+    /// While this is open, it serves.
+    _order: ChildStdin,
+    target: Target,
+}
+
+impl Served {
+    /// Starts a server, as `exe` (this program), on a new database with the model in it.
+    ///
+    /// # Errors
+    /// Why it could not be started.
+    pub fn start(exe: &Path, model: &ServedModel, at: &ServedAt) -> Result<Self, BackendError> {
+        let failed = |error: io::Error| unable(&format!("it could not be started: {error}"));
+        let mut child = Command::new(exe)
+            .arg(SUBCOMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            unreachable!("both streams are piped");
+        };
+        let order = Order {
+            model: model.clone(),
+            at: at.clone(),
+        };
+        say(&mut stdin, &order).map_err(failed)?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
+        let number = match serde_json::from_str(&line) {
+            Ok(Word::Listening(number)) => number,
+            Ok(Word::Failed(message)) => return Err(unable(&message)),
+            Err(_) => return Err(unable("it ended unexpectedly")),
+        };
+        let target = Target::loopback(number, "sqlite", None, SCHEMA);
+        Ok(Self {
+            child,
+            _order: stdin,
+            target: match at {
+                ServedAt::Tcp => target,
+                ServedAt::Unix(directory) => target.by_socket(directory),
+            },
+        })
+    }
+
+    /// How to reach it.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill and the wait returns at once.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(path) = self.target.socket_path() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn unable(detail: &str) -> BackendError {
+    BackendError::Unable(format!("the server for SQLite failed: {detail}"))
+}
+
+fn say(to: &mut dyn Write, what: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Runs a server on the process's standard streams; the hidden subcommand [`SUBCOMMAND`]. It ends when its standard input
+/// does.
+pub fn main() -> ExitCode {
+    let mut line = String::new();
+    let order = match io::stdin().lock().read_line(&mut line) {
+        Ok(_) => serde_json::from_str::<Order>(&line),
+        Err(_) => return ExitCode::FAILURE,
+    };
+    let Ok(order) = order else {
+        eprintln!("this subcommand is for preview-cost itself; see `preview-cost run --help`");
+        return ExitCode::FAILURE;
+    };
+    let started = open(&order.model).and_then(|session| listen(session, &order.at).map_err(|error| error.to_string()));
+    let word = match started {
+        Ok(number) => Word::Listening(number),
+        Err(message) => Word::Failed(message),
+    };
+    if say(&mut io::stdout(), &word).is_err() || matches!(word, Word::Failed(_)) {
+        return ExitCode::FAILURE;
+    }
+    // The worker holds the other end for as long as it lives.
+    let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+    if let ServedAt::Unix(directory) = &order.at {
+        let _ = std::fs::remove_file(socket_in(directory));
+    }
+    ExitCode::SUCCESS
+}
+
+/// A new database with the model in it.
+fn open(model: &ServedModel) -> Result<SqliteSession, String> {
+    let workload = Workload::shaped(model.plans, model.months, model.shape);
+    let session = match &model.file {
+        None => SqliteSession::in_memory(),
+        Some(file) => SqliteSession::on_file(
+            &file.path,
+            &file.journal_mode,
+            &file.synchronous,
+            Duration::from_millis(model.busy_timeout_ms),
+        ),
+    };
+    let mut session = session.map_err(|error| error.to_string())?;
+    session.create_model(&workload).map_err(|error| error.to_string())?;
+    Ok(session)
+}
+
+fn socket_in(directory: &Path) -> PathBuf {
+    directory.join(format!(".s.PGSQL.{SOCKET_NUMBER}"))
+}
+
+/// Serves every client in a thread of its own, all of them on one database; gives the port.
+fn listen(session: SqliteSession, at: &ServedAt) -> io::Result<u16> {
+    let database = Arc::new(Mutex::new(session.connection));
+    match at {
+        ServedAt::Tcp => {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let port = listener.local_addr()?.port();
+            thread::spawn(move || {
+                for client in listener.incoming().flatten() {
+                    let _ = client.set_nodelay(true);
+                    let database = Arc::clone(&database);
+                    thread::spawn(move || Conversation::new(client, database).hold());
+                }
+            });
+            Ok(port)
+        }
+        ServedAt::Unix(directory) => {
+            let listener = UnixListener::bind(socket_in(directory))?;
+            thread::spawn(move || {
+                for client in listener.incoming().flatten() {
+                    let database = Arc::clone(&database);
+                    thread::spawn(move || Conversation::new(client, database).hold());
+                }
+            });
+            Ok(SOCKET_NUMBER)
+        }
+    }
+}
