@@ -8,6 +8,7 @@
 //! Nothing here fails. A fact that can't be read is a row that says why (see [`FactStatus`]). Nothing here names
 //! a person or a machine either: host name, user names and full paths stay out of the archive.
 
+mod acks;
 mod build_identity;
 mod change;
 mod discretion;
@@ -16,6 +17,7 @@ mod host;
 mod privacy;
 mod repository;
 
+pub use acks::delayed_acks;
 pub use build_identity::{BuildIdentity, build_facts, identity};
 pub use change::{Change, differences, moves_by_nature};
 pub use discretion::Discretion;

@@ -10,6 +10,7 @@ mod describe;
 mod detour;
 mod measure;
 mod needs;
+mod on_h2;
 mod on_postgres;
 mod on_served;
 mod on_sqlite;

@@ -48,7 +48,9 @@ fn open(order: &ForkOrder) -> Result<SqliteSession, BackendError> {
             let timeout = Duration::from_nanos(order.timeout.0.unsigned_abs());
             SqliteSession::on_file(path, journal_mode, synchronous, timeout)
         }
-        Place::SqliteMemory | Place::Served { .. } | Place::Postgres { .. } => SqliteSession::in_memory(),
+        Place::SqliteMemory | Place::Served { .. } | Place::Postgres { .. } | Place::H2 { .. } => {
+            SqliteSession::in_memory()
+        }
     }
 }
 

@@ -64,6 +64,11 @@ pub enum Place {
         /// The file; in memory without one. The worker has it made, and removes it.
         file: Option<ServedFile>,
     },
+    /// H2 by its own server.
+    H2 {
+        /// The server.
+        target: Target,
+    },
     /// PostgreSQL.
     Postgres {
         /// The server.

@@ -4,6 +4,7 @@
 //! else's. Nothing else is touched.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -11,6 +12,7 @@ use super::needs;
 use super::protocol::Place;
 use crate::backend::creations::{Creation, Creations};
 use crate::backend::postgres::target::Host;
+use crate::backend::postgres::wire::WireSession;
 use crate::backend::postgres::{Control, PgError, Secret, Surroundings, Target, TargetError};
 use crate::backend::provision::{self, Order, ProvisionError, Provisioned};
 use crate::backend::sqlite;
@@ -69,10 +71,18 @@ pub enum StandError {
     },
 }
 
+/// Longest wait for an answer of H2 that is not measured.
+const H2_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A backend that is ready.
 pub(super) enum Stand {
     /// SQLite, which every fork begins anew.
     Sqlite,
+    /// H2, in a process of the run's own.
+    H2 {
+        target: Box<Target>,
+        provisioned: Provisioned,
+    },
     /// A PostgreSQL server with the run's schema.
     Postgres {
         /// By TCP, or as the URL says.
@@ -105,8 +115,16 @@ impl Stand {
         creations: &Creations,
         occasion: &mut Occasion<'_>,
     ) -> Result<Self, StandError> {
-        let Backend::Postgres { server, schema, .. } = backend else {
-            return Ok(Self::Sqlite);
+        let (server, schema) = match backend {
+            Backend::Sqlite { .. } => return Ok(Self::Sqlite),
+            Backend::H2 => {
+                let (target, provisioned) = start(&Order::H2, occasion)?;
+                return Ok(Self::H2 {
+                    target: Box::new(target),
+                    provisioned,
+                });
+            }
+            Backend::Postgres { server, schema, .. } => (server, schema),
         };
         let schema = schema.clone().unwrap_or_else(|| fresh_schema(occasion.run));
         needs::of_machine(occasion.strategies)?;
@@ -129,7 +147,7 @@ impl Stand {
     /// The schema that the run made, where it made one: after a `kill -9` this is what is left to remove.
     pub fn schema(&self) -> Option<&str> {
         match self {
-            Self::Sqlite => None,
+            Self::Sqlite | Self::H2 { .. } => None,
             Self::Postgres { schema, .. } => Some(schema),
         }
     }
@@ -161,6 +179,9 @@ impl Stand {
                     creations: files.creations.to_owned(),
                 }
             }
+            (Self::H2 { target, .. }, _) => Place::H2 {
+                target: Target::clone(target),
+            },
             (_, Backend::Sqlite { storage, socket }) => sqlite_place(*storage, *socket, files, position),
             _ => Place::SqliteMemory,
         }
@@ -193,6 +214,7 @@ impl Stand {
                 sqlite::library_version(),
                 "sqlite3_libversion",
             )]),
+            Self::H2 { target, provisioned } => h2_facts(target, provisioned),
             Self::Postgres {
                 target, provisioned, ..
             } => {
@@ -210,6 +232,7 @@ impl Stand {
     pub fn put_away(self, creations: &Creations) -> Result<(), StandError> {
         match self {
             Self::Sqlite => Ok(()),
+            Self::H2 { provisioned, .. } => Ok(provisioned.stop()?),
             Self::Postgres {
                 provisioned: Some(server),
                 ..
@@ -310,10 +333,37 @@ fn reach(server: &Server, occasion: &mut Occasion<'_>) -> Result<(Target, Option
         },
         Server::Container { image } => Order::Container { image: image.clone() },
     };
-    let provisioned = Provisioned::start_unless(occasion.exe, &order, occasion.stage, occasion.interrupted)?;
+    let (target, provisioned) = start(&order, occasion)?;
+    Ok((target, Some(provisioned)))
+}
+
+/// Starts a server of the run's own.
+fn start(order: &Order, occasion: &mut Occasion<'_>) -> Result<(Target, Provisioned), StandError> {
+    let provisioned = Provisioned::start_unless(occasion.exe, order, occasion.stage, occasion.interrupted)?;
     let password = provisioned.password().map(Secret::new);
     let target = Target::loopback(provisioned.port(), provisioned.user(), password, provisioned.dbname());
-    Ok((target, Some(provisioned)))
+    Ok((target, provisioned))
+}
+
+/// What H2 says of itself, and what its protocol carries of a preview.
+fn h2_facts(target: &Target, server: &Provisioned) -> Result<Vec<Fact>, StandError> {
+    let mut facts = server.facts().to_vec();
+    let mut session = WireSession::connect(target, H2_PATIENCE)?;
+    let mut version = String::new();
+    session.simple_rows("SELECT H2VERSION()", |row| {
+        row.text(0)?.clone_into(&mut version);
+        Ok(())
+    })?;
+    facts.push(Fact::known("h2", "version", version, "H2VERSION()"));
+    facts.push(Fact::known(
+        "h2",
+        "protocol.carried",
+        "extended protocol with prepared statements, parameters and doubles in binary form; names as bytes \
+         (STRINGTOUTF8), since text has no binary form; acknowledged at once by the client (TCP_QUICKACK after every \
+         read), since the server does not set TCP_NODELAY",
+        "this program",
+    ));
+    Ok(facts)
 }
 
 pub(super) fn at_url(template: &UrlTemplate) -> Result<Target, StandError> {

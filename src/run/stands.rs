@@ -152,7 +152,7 @@ fn is_same_server(one: &Backend, other: &Backend) -> bool {
 }
 
 fn makes_something(backend: &Backend) -> bool {
-    matches!(backend, Backend::Postgres { .. }) || needs_scratch(backend)
+    matches!(backend, Backend::Postgres { .. } | Backend::H2) || needs_scratch(backend)
 }
 
 fn needs_scratch(backend: &Backend) -> bool {

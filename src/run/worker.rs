@@ -9,7 +9,7 @@ use super::detour::{self, Detour};
 use super::measure::{self, BrokenOff, Recorder, Sessions, Sides};
 use super::protocol::{ForkOrder, Place, ROWS_PER_MESSAGE, Report};
 use super::scheduling::Scheduling;
-use super::{on_postgres, on_served, on_sqlite};
+use super::{on_h2, on_postgres, on_served, on_sqlite};
 use crate::archive::{ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, StepRow, WireRow};
 use crate::backend::{BackgroundWork, Session};
 use crate::clock::{Clock, ClockLimits};
@@ -57,6 +57,7 @@ fn serve(order: &ForkOrder) -> io::Result<()> {
     let outcome = match &order.place {
         Place::SqliteMemory | Place::SqliteFile { .. } => on_sqlite::run(order, &mut fork),
         Place::Served { socket, file } => on_served::run(order, *socket, file.as_ref(), &mut fork),
+        Place::H2 { target } => on_h2::run(order, target, &mut fork),
         Place::Postgres {
             target,
             schema,
@@ -129,6 +130,8 @@ pub(super) struct Fork<'a> {
     background: Option<BackgroundWork>,
     /// Set by the backend's side of the fork.
     pub conditions: Conditions,
+    /// Set by the backend's side of a fork that asks.
+    pub delayed_acks: Option<i64>,
 }
 
 impl<'a> Fork<'a> {
@@ -160,6 +163,7 @@ impl<'a> Fork<'a> {
                 end: None,
                 intact: None,
             },
+            delayed_acks: None,
         }
     }
 
@@ -288,7 +292,7 @@ impl<'a> Fork<'a> {
             steps_off: self.steps_off,
             passages_recorded: self.passages.as_ref().map(|passages| passages.len() as u32),
             own_distances: self.own_distances,
-            delayed_acks: None,
+            delayed_acks: self.delayed_acks,
         };
         ForkPart {
             fork: row,

@@ -37,6 +37,12 @@ impl Dialect {
         }
     }
 
+    /// Whether the server sends answers in pieces and lets the kernel hold each back (no `TCP_NODELAY`), so that the client
+    /// must acknowledge at once.
+    pub(super) fn sends_in_pieces(self) -> bool {
+        self == Self::H2
+    }
+
     /// Whether the server counts what sessions do, and must be asked to.
     pub(super) fn counts(self) -> bool {
         self == Self::Postgres

@@ -45,6 +45,9 @@ impl PostgresSession {
         deadline: Duration,
     ) -> Result<Self, PgError> {
         let mut wire = WireSession::connect(target, deadline)?;
+        if dialect.sends_in_pieces() {
+            wire.acknowledge_at_once();
+        }
         let table = ModelTable::in_schema(schema, workload.shape()).said_in(dialect);
         let select = wire.prepare(&table.select(), &[])?;
         Ok(Self {

@@ -414,7 +414,7 @@ fn check_setting(name: &str) -> Result<(), ProvisionError> {
 }
 
 /// A port of 127.0.0.1 that nobody listens on now.
-fn free_port() -> Result<u16, ProvisionError> {
+pub(super) fn free_port() -> Result<u16, ProvisionError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|l| l.local_addr());
     listener
         .map(|a| a.port())

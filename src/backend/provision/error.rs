@@ -16,6 +16,14 @@ pub enum ProvisionError {
         /// The one command to type on this system.
         advice: String,
     },
+    /// H2, or the Java that it needs, is not on this machine.
+    #[error("H2 cannot be started: {what}; {advice}")]
+    H2Missing {
+        /// What is missing.
+        what: String,
+        /// The one command to type on this system.
+        advice: String,
+    },
     /// Neither `docker` nor `podman` is on PATH.
     #[error(
         "no container engine: neither docker nor podman is on PATH; install one of them, or measure a server of \

@@ -52,7 +52,7 @@ impl Provisioned {
     ) -> Result<Self, ProvisionError> {
         let mut warden = Warden::spawn(exe, order)?;
         let patience = match order {
-            Order::Ephemeral { .. } | Order::Instance { .. } => EPHEMERAL_DEADLINE,
+            Order::Ephemeral { .. } | Order::Instance { .. } | Order::H2 => EPHEMERAL_DEADLINE,
             Order::Container { .. } => CONTAINER_DEADLINE,
         };
         let end = Instant::now() + patience;

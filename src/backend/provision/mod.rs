@@ -29,6 +29,7 @@ mod container;
 mod engine;
 mod ephemeral;
 mod error;
+mod h2;
 mod handle;
 mod leash;
 mod prepared;

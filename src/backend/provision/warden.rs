@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::container::Container;
 use super::ephemeral::Ephemeral;
 use super::error::ProvisionError;
+use super::h2::H2;
 use super::leash::Leash;
 use super::wire::{Message, Order, Ready};
 
@@ -83,6 +84,7 @@ fn receive_order(stdin: impl Read + Send + 'static, leash: &Leash) -> Result<Ord
 enum Server {
     Ephemeral(Box<Ephemeral>),
     Container(Box<Container>),
+    H2(Box<H2>),
 }
 
 impl Server {
@@ -98,6 +100,11 @@ impl Server {
                 let ready = server.ready();
                 Ok((Self::Ephemeral(Box::new(server)), ready))
             }
+            Order::H2 => {
+                let (server, password) = H2::start(leash, stage)?;
+                let ready = server.ready(password);
+                Ok((Self::H2(Box::new(server)), ready))
+            }
             Order::Container { image } => {
                 let (container, password) = Container::start(image, leash, stage)?;
                 let ready = container.ready(password);
@@ -110,6 +117,7 @@ impl Server {
         match self {
             Self::Ephemeral(server) => server.stop(),
             Self::Container(container) => container.stop(),
+            Self::H2(server) => server.stop(),
         }
     }
 }

@@ -24,6 +24,8 @@ pub enum Order {
         /// How it is copied.
         by: CopyBy,
     },
+    /// H2 by its own server for PostgreSQL's protocol, in memory.
+    H2,
     /// A container of an image with the official `postgres` image's interface.
     Container {
         /// The image's reference, e.g. `postgres:16`.

@@ -119,6 +119,14 @@ fn shapes(schemas: &At<Vec<At<String>>>, grounds: &[Ground], reader: &mut Reader
             );
             return None;
         }
+        if shape != Shape::Kv && grounds.contains(&Ground::H2) {
+            reader.fault(
+                &word.span,
+                key,
+                format!("is {}, and on h2 there is kv alone", shape.as_str()),
+            );
+            return None;
+        }
         shapes.push(shape);
     }
     Some(shapes)

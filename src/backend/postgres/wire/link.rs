@@ -33,6 +33,8 @@ pub(super) struct Link {
     /// The last error message that the server sent, for when the connection turns out to be gone.
     last_words: Option<Box<ServerError>>,
     lost: bool,
+    /// Whether what is read is acknowledged at once.
+    acknowledges: bool,
     traffic: Traffic,
 }
 
@@ -48,10 +50,17 @@ impl Link {
             owed: 0,
             last_words: None,
             lost: false,
+            acknowledges: false,
             traffic: Traffic::default(),
         };
         link.set_deadline(deadline)?;
         Ok(link)
+    }
+
+    /// From now on acknowledges what is read at once, which takes a call of the system a read.
+    pub(super) fn acknowledge_at_once(&mut self) {
+        self.acknowledges = true;
+        self.stream.acknowledge();
     }
 
     /// Sets how long a read or a write may wait: at least a millisecond, because zero would mean for ever.
@@ -166,6 +175,9 @@ impl Link {
         };
         if count == 0 {
             return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server closed it"));
+        }
+        if self.acknowledges {
+            self.stream.acknowledge();
         }
         self.end += count;
         self.traffic.bytes_received += count as u64;

@@ -110,6 +110,12 @@ impl WireSession {
         })
     }
 
+    /// From now on acknowledges what is read at once. A server that sends an answer in pieces, and waits with each for the
+    /// acknowledgement of the one before, would be held up by the kernel's delay of 40 ms, and that is not its own time.
+    pub fn acknowledge_at_once(&mut self) {
+        self.link.acknowledge_at_once();
+    }
+
     /// Prepares `sql` in a round trip of its own (Parse and Sync). The types of all parameters are given; results will
     /// come in binary form.
     ///

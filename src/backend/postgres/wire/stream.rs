@@ -68,6 +68,15 @@ impl Stream {
         Ok(Self::Tls(Box::new(StreamOwned::new(tls, tcp))))
     }
 
+    /// Acknowledges what was read at once. The kernel goes back to delaying by itself, so this holds for one read.
+    pub(super) fn acknowledge(&self) {
+        #[cfg(target_os = "linux")]
+        if let Self::Tcp(tcp) = self {
+            // Where it is refused, the acknowledgement comes late, and the fork's counter tells.
+            let _ = std::os::linux::net::TcpStreamExt::set_quickack(tcp, true);
+        }
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
