@@ -46,7 +46,7 @@ pub use audit::ChainFault;
 pub use chain::{Chain, ChainEntry, LostFork, SealState};
 pub use error::{ReadError, TakeUpError, WriteError};
 pub use ledger::{ForksKept, History, Ledger, LedgerEntry, LedgerState};
-pub use read::{Archive, Completeness};
+pub use read::{Archive, Completeness, RunFiles};
 pub use recover::{Recovered, Recovery, recover};
 pub use registered::{ClaimFault, Registered, Standing, claims_of, claims_rows, registration_rows};
 pub use rows::{

@@ -58,6 +58,20 @@ pub struct Archive {
     pub forks: Vec<ForkRow>,
 }
 
+/// The files of a run that hold what forks brought: one a table, or one a fork in a run that is not sealed; none of a
+/// table that the run is too old to have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunFiles {
+    /// Rows of `forks`.
+    pub forks: Vec<String>,
+    /// Rows of `pairs`.
+    pub pairs: Vec<String>,
+    /// Rows of `steps`.
+    pub steps: Vec<String>,
+    /// Rows of `wire`.
+    pub wire: Vec<String>,
+}
+
 impl Archive {
     /// Opens a run's directory and checks all that can be checked without its pairs; of a sealed run, every byte.
     ///
@@ -133,17 +147,24 @@ impl Archive {
         self.chain.as_ref()
     }
 
-    /// Files within the directory that hold the rows of `pairs`, and those that hold the rows of `forks`.
-    pub fn files(&self) -> (Vec<String>, Vec<String>) {
-        match self.completeness {
-            Completeness::Sealed | Completeness::Incomplete => (vec![PAIRS.file_name()], vec![FORKS.file_name()]),
+    /// Files within the directory that hold the rows of the tables that forks bring.
+    pub fn files(&self) -> RunFiles {
+        let of = |table: &Table| match self.completeness {
+            _ if table.since > self.minor => Vec::new(),
+            Completeness::Sealed | Completeness::Incomplete => vec![table.file_name()],
             Completeness::Unfinished => {
-                let part = |fork: &ForkRow| {
-                    let part = |table: &Table| format!("parts/{}", part_name(fork.position, table));
-                    (part(&PAIRS), part(&FORKS))
-                };
-                self.forks.iter().map(part).unzip()
+                let has_part = |fork: &&ForkRow| table.name == FORKS.name || fork.rows_in(table).is_some();
+                let with_part = self.forks.iter().filter(has_part);
+                with_part
+                    .map(|fork| format!("parts/{}", part_name(fork.position, table)))
+                    .collect()
             }
+        };
+        RunFiles {
+            forks: of(&FORKS),
+            pairs: of(&PAIRS),
+            steps: of(&STEPS),
+            wire: of(&WIRE),
         }
     }
 

@@ -40,12 +40,10 @@ pub(super) fn with_sources(directory: &Path, resample: bool) -> Result<(Analysis
 
 /// Which files a run's figures come from.
 pub(super) fn sources_of(directory: &Path, archive: &Archive, analysis: &Analysis) -> Sources {
-    let (pairs, forks) = archive.files();
     Sources {
         directory: directory.display().to_string(),
         prefix: String::new(),
-        pairs,
-        forks,
+        files: archive.files(),
         forks_max: analysis.cells.iter().map(|cell| cell.forks).max().unwrap_or(0),
     }
 }

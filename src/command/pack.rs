@@ -51,7 +51,9 @@ pub fn execute(args: &PackArgs) -> Result<Exit, CommandError> {
 fn tell_run(data: &DataSet<'_>, run: &PublishedRun, directory: &Path, drawn: Drawn) -> Told {
     let mut sources = sources_of(directory, &drawn.archive, &drawn.analysis);
     sources.prefix = data.prefix(run);
-    for name in sources.pairs.iter_mut().chain(&mut sources.forks) {
+    let files = &mut sources.files;
+    let of_forks = [&mut files.pairs, &mut files.forks, &mut files.steps, &mut files.wire];
+    for name in of_forks.into_iter().flatten() {
         name.insert_str(0, &sources.prefix);
     }
     Told {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::claims;
 use super::format::figure_text;
-use super::recompute::{NOT_IN_SQL, Sources, query};
+use super::recompute::{NOT_IN_SQL, Sources, left_out, query};
 use crate::analysis::{Analysis, Figure, Interval, State, figures};
 use crate::archive::Standing;
 
@@ -100,17 +100,18 @@ fn files(sources: &Sources) -> String {
         [file] => file.clone(),
         files => format!("{} files parts/*.{{pairs,fork}}.parquet", files.len()),
     };
+    let files = &sources.files;
     format!(
         "{}, {}, cells.parquet and manifest.parquet in {}",
-        several(&sources.pairs),
-        several(&sources.forks),
+        several(&files.pairs),
+        several(&files.forks),
         sources.directory
     )
 }
 
 fn asked(figure: &Figure, sources: &Sources) -> String {
     let key = figure.definition.key;
-    let left_out = NOT_IN_SQL.iter().find(|(left_out, _, _)| *left_out == key);
+    let left_out = left_out(NOT_IN_SQL, key);
     match (query(&figure.id, sources), left_out) {
         (Some(query), None) => format!("DuckDB:\n\n{query}"),
         (Some(query), Some((_, part, reason))) => {

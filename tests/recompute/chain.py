@@ -17,6 +17,9 @@ from pathlib import Path
 import duckdb
 
 
+TABLES = ("manifest", "cells", "forks", "pairs", "steps", "wire")
+
+
 def sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -59,20 +62,24 @@ def entries(run):
 def check(run):
     chain, root = entries(run)
     with tempfile.TemporaryDirectory() as directory:
-        tables = {name: rewritten(run / f"{name}.parquet", directory) for name in ("manifest", "cells", "forks", "pairs")}
+        names = [name for name in TABLES if (run / f"{name}.parquet").exists()]
+        tables = {name: rewritten(run / f"{name}.parquet", directory) for name in names}
     of = lambda name: sha256(text(tables[name][1], tables[name][0]))
     manifest = next(entry for entry in chain if entry["entry"] == "manifest")
     assert manifest["sha256"] == hashlib.sha256((run / "manifest.toml").read_bytes()).hexdigest()
     assert manifest["settings"] == of("manifest") and manifest["cells"] == of("cells"), f"{run}: manifest or cells"
     keyed = {}
-    for name in ("forks", "pairs"):
+    for name in {"forks", "pairs", "steps", "wire"} & set(tables):
         names, rows = tables[name]
         cell, fork = names.index("cell"), names.index("fork")
         for row in rows:
             keyed.setdefault((name, row[cell], row[fork]), []).append(row)
     forks = [entry for entry in chain if entry["entry"] == "fork"]
     for entry in forks:
-        for name, digest in (("forks", entry["row"]), ("pairs", entry["pairs"])):
+        named = {"forks": entry["row"], "pairs": entry["pairs"], "steps": entry.get("steps"), "wire": entry.get("wire")}
+        for name, digest in named.items():
+            if digest is None:
+                continue
             rows = keyed.get((name, entry["cell"], entry["fork"]), [])
             assert sha256(text(rows, tables[name][0])) == digest, f"{run}: {name} of fork {entry['fork']}"
     seal = chain[-1]

@@ -1,4 +1,5 @@
 import csv
+import re
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pandas as pd
 from scipy import stats
 
 COLUMNS = ["cell", "fork", "previewer", "pair", "phase", "status", "subject_first", "subject_ns", "baseline_ns"]
+STEP_NAMES = ["write", "read", "compute", "discard", "exchange"]
 
 
 def nearest_rank(values, percent):
@@ -89,8 +91,9 @@ def cell_figures(forks, measured, pairs, debounce):
     for name in ("subject", "baseline"):
         of_side = side(pairs[f"{name}_ns"], medians[f"{name}_ns"])
         figures |= {f"{name}.{key}": told for key, told in of_side.items()}
-    trips = pd.concat([forks.distance_before_ns, forks.distance_after_ns]).dropna().astype("int64")
-    distance = nearest_rank(trips, 50)
+    own = forks.subject_distance_ns.dropna() if "subject_distance_ns" in forks else []
+    trips = own if len(own) > 0 else pd.concat([forks.distance_before_ns, forks.distance_after_ns]).dropna()
+    distance = nearest_rank(trips.astype("int64"), 50)
     figures["distance.median"] = (distance, None, None)
     if len(pairs) > 0:
         figures |= difference_figures(pairs, by_fork, medians)
@@ -193,13 +196,128 @@ def judge(cells, medians, margin, figures):
         figures[name]["verdict.p"] = (p, None, None)
 
 
+def named(cell, keys=("backend", "schema", "delay")):
+    """What an id names beside size and sides, as ids over several cells have it."""
+    found = (re.search(f",{key}=[^],]+", cell) for key in keys)
+    return "".join(match.group() for match in found if match)
+
+
+def step_figures(steps, pairs):
+    """Where a cell's time goes: its counted pairs by step, and the difference taken apart over its middle half."""
+    keys = ["fork", "previewer", "pair"]
+    sums = steps.groupby(["side", *keys, "step"]).step_ns.sum().unstack("step")
+    sums = sums.reindex(columns=[step for step in STEP_NAMES if step in sums])
+    sides = {side: sums.loc[side].dropna(how="all") for side in ("subject", "baseline") if side in sums.index}
+    both = pairs.set_index(keys).index
+    for of_side in sides.values():
+        both = both[both.isin(of_side.index)]
+    if len(sides) < 2 or len(both) == 0:
+        return {}
+    sides = {side: of_side.loc[both].astype("Int64") for side, of_side in sides.items()}
+    figures = {}
+    for side, of_side in sides.items():
+        whole = int(of_side.sum().sum())
+        for step in of_side:
+            times = of_side[step].dropna().astype("int64")
+            if len(times) > 0:
+                figures[f"steps.{side}.{step}.p50"] = (nearest_rank(times, 50), None, None)
+                figures[f"steps.{side}.{step}.share"] = (int(times.sum()) / whole if whole else 0.0, None, None)
+    parts = (sides["subject"].fillna(0) - sides["baseline"].fillna(0)).astype("int64")
+    order = parts.sum(axis=1).argsort(kind="stable")
+    quarter = len(parts) // 4
+    middle = parts.iloc[order.to_numpy()[quarter : len(parts) - quarter]]
+    for step in middle:
+        if sides["subject"][step].notna().any() or sides["baseline"][step].notna().any():
+            figures[f"steps.difference.{step}"] = (int(middle[step].sum()) / len(middle), None, None)
+    figures["steps.difference.whole"] = (int(middle.sum().sum()) / len(middle), None, None)
+    return figures
+
+
+def wire_figures(wire, previews):
+    """What passed the proxy in a cell's measured previews, and how much longer than declared it was held."""
+    figures = {}
+    for side in ("subject", "baseline"):
+        of_side = wire[wire.side == side]
+        trips = of_side.groupby(["fork", "previewer", "pair"]).round_trips.sum()
+        figures[f"wire.{side}.trips"] = (int(trips.sum()) / previews, None, None)
+        if side == "subject":
+            least = int(trips.min()) if len(trips) >= previews else 0
+            figures["wire.subject.trips.min"] = (least, None, None)
+            figures["wire.subject.trips.max"] = (int(trips.max()) if len(trips) > 0 else 0, None, None)
+            for way in ("server", "client"):
+                moved = int(of_side[of_side.way == f"to-{way}"].bytes.sum())
+                figures[f"wire.subject.bytes.to_{way}"] = (moved / previews, None, None)
+    figures["wire.added"] = (nearest_rank([added for added in added_by_fork(wire).dropna()], 50), None, None)
+    held = wire[wire.declared_ns > 0]
+    over = held.held_ns - held.declared_ns
+    for percent in (50, 99):
+        figures[f"wire.overshoot.p{percent}"] = (nearest_rank(over, percent), None, None)
+    return figures
+
+
+def added_by_fork(wire):
+    """What a round trip was longer by in each fork: the median hold each way, added."""
+    held = wire.groupby(["fork", "way"]).held_ns.apply(nearest_rank, 50).unstack("way")
+    return held.reindex(columns=["to-server", "to-client"]).sum(axis=1, skipna=False)
+
+
+def distance_figures(cells, wire, medians, figures, settings):
+    """A line through the forks' median differences over what their round trips were longer by, for each size and sides."""
+    found = {}
+    delayed = cells[(cells.kind == "comparison") & cells.path_delay_ns.notna()]
+    by = [delayed.plans, delayed.subject, delayed.baseline, delayed.id.map(lambda cell: named(cell, ("backend", "schema")))]
+    for (plans, subject, baseline, further), of_line in delayed.groupby(by, sort=False):
+        if len(of_line) < 2:
+            continue
+        points = []
+        for cell in of_line.itertuples():
+            added = added_by_fork(wire[wire.cell == cell.cell]).dropna()
+            points += [(added[fork], medians[cell.cell, fork]) for fork in added.index if (cell.cell, fork) in medians]
+        x, y = np.array(points, dtype=float).T
+        line = {"round_trips": (None, None, None), "at_no_delay": (None, None, None)}
+        counted = [figures[of].get("wire.subject.trips") and figures[of]["wire.subject.trips"][0] - figures[of]["wire.baseline.trips"][0] for of in of_line.id]
+        line["counted"] = (None if None in counted else np.mean(counted), None, None)
+        least = figures[of_line.sort_values("path_delay_ns").id.iloc[0]]["distance.median"][0]
+        spread = ((x - x.mean()) ** 2).sum()
+        slope = ((x - x.mean()) * (y - y.mean())).sum() / spread
+        at_zero = y.mean() - slope * x.mean()
+        scale = None
+        if len(x) > 2:
+            residual = ((y - y.mean() - slope * (x - x.mean())) ** 2).sum()
+            scale = stats.t.ppf(0.975, len(x) - 2) * np.sqrt(residual / (len(x) - 2))
+        line["round_trips"] = around(slope, scale and scale / np.sqrt(spread))
+        line["at_no_delay"] = around(at_zero, scale and scale * np.sqrt(1 / len(x) + x.mean() ** 2 / spread))
+        for asked in filter(None, (text.strip() for text in settings.get(("figures", "distance_for"), "").split(","))):
+            number = float(asked.rstrip("ms%"))
+            wanted = number * 1e6 if asked.endswith("ms") else number / 100 * int(settings["figures", "debounce"])
+            rise = wanted - y.mean()
+            told, low, high = x.mean() + rise / slope + least, None, None
+            steep = slope**2 - scale**2 / spread if scale is not None else 0
+            if steep > 0:
+                middle = x.mean() + slope * rise / steep + least
+                half = scale * np.sqrt(rise**2 / spread + steep / len(x)) / steep
+                low, high = middle - half, middle + half
+            line[f"for[{asked}]"] = (told, low, high)
+        found[f"distance[plans={plans},subject={subject},baseline={baseline}{further}]"] = line
+    return found
+
+
+def around(middle, half):
+    """A value and its interval, where there is one."""
+    return (middle, None, None) if half is None else (middle, middle - half, middle + half)
+
+
+def read_all(run, files):
+    """The rows of these files, in order; None where there are none."""
+    return pd.concat([pd.read_parquet(run / name) for name in files]) if files else None
+
+
 def scaling(cells, fork_medians):
     """A straight line through the sizes for each round of forks, and the mean of the lines."""
     figures = {}
     comparisons = cells[cells.kind == "comparison"]
-    schema = comparisons.id.str.extract(r"(,schema=[^],]+)", expand=False).fillna("")
-    by = [comparisons.subject, comparisons.baseline, schema]
-    for (subject, baseline, schema), of_sides in comparisons.groupby(by, sort=False):
+    by = [comparisons.subject, comparisons.baseline, comparisons.id.map(named)]
+    for (subject, baseline, further), of_sides in comparisons.groupby(by, sort=False):
         if len(of_sides) < 2:
             continue
         medians = of_sides.merge(fork_medians, on="cell").pivot(index="fork", columns="plans", values="d")
@@ -210,7 +328,7 @@ def scaling(cells, fork_medians):
         centred = sizes - sizes.mean()
         slopes = (rounds.to_numpy(dtype=float) * centred).sum(axis=1) / (centred**2).sum()
         fixed = rounds.mean(axis=1).to_numpy() - slopes * sizes.mean()
-        name = f"scaling[subject={subject},baseline={baseline}{schema}]"
+        name = f"scaling[subject={subject},baseline={baseline}{further}]"
         figures[name] = {"fixed": over_forks(fixed), "per_plan": over_forks(slopes)}
     return figures
 
@@ -238,6 +356,20 @@ def recompute(run):
     medians = counted.groupby(["cell", "fork"]).d.apply(nearest_rank, 50)
     judge(cells, medians, margin, figures)
     figures |= scaling(cells, medians.reset_index())
+    steps, wire = read_all(run, STEPS), read_all(run, WIRE)
+    if steps is not None:
+        steps = steps[steps.phase == "measured"]
+        for cell in cells.itertuples():
+            of_cell = steps[steps.cell == cell.cell], counted[counted.cell == cell.cell]
+            if all(len(table) > 0 for table in of_cell):
+                figures[cell.id] |= step_figures(*of_cell)
+    if wire is not None:
+        wire = wire[(wire.phase == "measured") & wire.apart.isna()]
+        for cell in cells.itertuples():
+            of_cell, previews = wire[wire.cell == cell.cell], int((measured.cell == cell.cell).sum())
+            if len(of_cell) > 0 and previews > 0:
+                figures[cell.id] |= wire_figures(of_cell, previews)
+        figures |= distance_figures(cells, wire, medians, figures, settings)
     return {f"{of}.{key}": told for of, told_of in figures.items() for key, told in told_of.items()}
 
 

@@ -11,6 +11,8 @@ mod script;
 mod steps;
 mod view;
 
+use crate::archive::RunFiles;
+
 pub use query::query;
 pub use script::{python, sql};
 
@@ -21,18 +23,21 @@ pub struct Sources {
     pub directory: String,
     /// What stands before the files' names where several runs share a directory; empty where one has its own.
     pub prefix: String,
-    /// Files of `pairs`, within the directory: one, or one a fork in an unfinished run.
-    pub pairs: Vec<String>,
-    /// Files of `forks`, likewise.
-    pub forks: Vec<String>,
+    /// Files within the directory.
+    pub files: RunFiles,
     /// Most forks that a cell has.
     pub forks_max: usize,
 }
 
 impl Sources {
+    /// Whether the run has the tables and columns that schema 1.2 brought.
+    fn has_steps(&self) -> bool {
+        !self.files.steps.is_empty()
+    }
+
     /// Whether there is no fork yet, and so nothing to compute from.
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.files.pairs.is_empty()
     }
 }
 
@@ -55,10 +60,20 @@ impl Part {
     }
 }
 
-/// A figure that a script leaves out, and why.
+/// What such a list says about a figure's key; `steps.*` stands for all that begin so.
+pub fn left_out<'a>(of: &'a [LeftOut], key: &str) -> Option<&'a LeftOut> {
+    of.iter().find(|(wanted, _, _)| match wanted.strip_suffix('*') {
+        Some(beginning) => key.starts_with(beginning),
+        None => key == *wanted,
+    })
+}
+
+/// A figure that a script leaves out, and why; a key that ends in `*` stands for all that begin so.
 pub type LeftOut = (&'static str, Part, &'static str);
 
 const SEEDED: &str = "two-level bootstrap: it depends on this program's stream of random numbers";
+
+const IN_PYTHON: &str = "said in recompute.py";
 
 /// What Python leaves out.
 pub const NOT_IN_PYTHON: &[LeftOut] = &[("difference.fork_mean", Part::Interval, SEEDED)];
@@ -76,4 +91,10 @@ pub const NOT_IN_SQL: &[LeftOut] = &[
         Part::Whole,
         "Student's t for any number of forks: DuckDB has no such function; see recompute.py",
     ),
+    ("steps.*", Part::Whole, IN_PYTHON),
+    ("wire.*", Part::Whole, IN_PYTHON),
+    ("round_trips", Part::Whole, IN_PYTHON),
+    ("at_no_delay", Part::Whole, IN_PYTHON),
+    ("counted", Part::Whole, IN_PYTHON),
+    ("for*", Part::Whole, IN_PYTHON),
 ];

@@ -1,7 +1,7 @@
 //! Each figure as a SELECT over the steps, and the query that gives a single one.
 
 use super::view::{Directory, needed, quoted, student_t};
-use super::{NOT_IN_SQL, Part, Sources};
+use super::{NOT_IN_SQL, Part, Sources, left_out};
 
 /// A figure in SQL: the steps that it reads, and a SELECT of `cell` (or, over the sizes, `id`), `value`, `low`, `high`.
 pub(super) struct Said {
@@ -20,10 +20,7 @@ fn said(needs: &[&'static str], select: &str) -> Said {
 
 /// How SQL says the figure with this key; `None` where it can't.
 pub(super) fn say(key: &str) -> Option<Said> {
-    if NOT_IN_SQL
-        .iter()
-        .any(|(left_out, part, _)| *left_out == key && *part == Part::Whole)
-    {
+    if left_out(NOT_IN_SQL, key).is_some_and(|(_, part, _)| *part == Part::Whole) {
         return None;
     }
     let parts = key.split_once('.');

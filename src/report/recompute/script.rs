@@ -88,15 +88,18 @@ pub fn python(facts: &RunFacts, sources: &Sources) -> String {
         });
     let _ = write!(
         text,
-        "{imports}\nPAIRS = {}\nFORKS = {}\nCOLUMNS{rest}",
-        list(&sources.pairs),
-        list(&sources.forks)
+        "{imports}\nPAIRS = {}\nFORKS = {}\nSTEPS = {}\nWIRE = {}\nCOLUMNS{rest}",
+        list(&sources.files.pairs),
+        list(&sources.files.forks),
+        list(&sources.files.steps),
+        list(&sources.files.wire)
     );
     text
 }
 
 fn list(files: &[String]) -> String {
     match files {
+        [] => "[]".to_owned(),
         [file] => format!("[\"{file}\"]"),
         files => {
             files

@@ -20,7 +20,7 @@ pub(super) const STEPS: &[View] = &[
         "forks",
         &[],
         "The processes that measured.",
-        "SELECT cell, fork, distance_before_ns, distance_after_ns FROM {forks}",
+        "SELECT cell, fork, distance_before_ns, distance_after_ns, {own_distance} FROM {forks}",
     ),
     view(
         "measured",
@@ -196,14 +196,14 @@ GROUP BY cell",
     view(
         "distances",
         &["forks"],
-        "The nearest-rank median of the distances before and after the pairs.",
+        "The nearest-rank median of the distances before and after the pairs, or of the subject's own where it has one.",
         "\
-SELECT cell, quantile_disc(distance_ns, 0.5) AS distance_ns
+SELECT cell, coalesce(quantile_disc(own_ns, 0.5), quantile_disc(distance_ns, 0.5)) AS distance_ns
 FROM (
-  SELECT cell, distance_before_ns AS distance_ns FROM forks
-  UNION ALL SELECT cell, distance_after_ns FROM forks
+  SELECT cell, distance_before_ns AS distance_ns, subject_distance_ns AS own_ns FROM forks
+  UNION ALL SELECT cell, distance_after_ns, NULL FROM forks
 )
-WHERE distance_ns IS NOT NULL
+WHERE distance_ns IS NOT NULL OR own_ns IS NOT NULL
 GROUP BY cell",
     ),
     view(

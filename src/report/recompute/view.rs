@@ -115,9 +115,19 @@ impl View {
         let file = |name: &str| directory.read(&[format!("{}{name}", sources.prefix)]);
         text.replace("{cells}", &file("cells.parquet"))
             .replace("{manifest}", &file("manifest.parquet"))
-            .replace("{forks}", &directory.read(&sources.forks))
-            .replace("{pairs}", &directory.read(&sources.pairs))
+            .replace("{forks}", &directory.read(&sources.files.forks))
+            .replace("{pairs}", &directory.read(&sources.files.pairs))
+            .replace("{own_distance}", own_distance(sources))
             .replace("{t}", &t_values(sources.forks_max))
+    }
+}
+
+/// The distance over the subject's own connection, which older runs do not have.
+fn own_distance(sources: &Sources) -> &'static str {
+    if sources.has_steps() {
+        "subject_distance_ns"
+    } else {
+        "NULL::BIGINT AS subject_distance_ns"
     }
 }
 
