@@ -1,9 +1,9 @@
 //! Every figure of JSON, derived again from the archived pairs alone, by brute force.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use preview_cost::archive::{ForkPairs, PairStatus, Phase};
+use preview_cost::archive::{CellRow, ForkPairs, ForkSteps, PairSide, PairStatus, Phase};
 use preview_cost::plan::CellKind;
 use serde_json::Value;
 
@@ -175,6 +175,77 @@ const ELSEWHERE: [&str; 8] = [
     "].per_plan",
 ];
 
+/// The counted pairs' steps, cell by cell, by brute force: a map a pair.
+#[derive(Default)]
+struct StepFigures(BTreeMap<u32, Vec<BTreeMap<(PairSide, &'static str), i64>>>);
+
+impl StepFigures {
+    fn add(&mut self, fork: &ForkSteps, pairs: &[ForkPairs]) {
+        let of_fork = pairs
+            .iter()
+            .find(|other| (other.cell, other.fork) == (fork.cell, fork.fork));
+        for pair in &of_fork.unwrap().pairs {
+            if pair.phase != Phase::Measured || pair.status != PairStatus::Ok {
+                continue;
+            }
+            let mut sums = BTreeMap::new();
+            for step in fork
+                .steps
+                .iter()
+                .filter(|step| (step.phase, step.pair) == (pair.phase, pair.pair))
+            {
+                *sums.entry((step.side, step.step.as_str())).or_insert(0) += step.time.0;
+            }
+            self.0.entry(fork.cell.0).or_default().push(sums);
+        }
+    }
+
+    fn derived(&self, cells: &[CellRow]) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        for cell in cells {
+            let pairs = &self.0[&cell.cell.0];
+            let mut tell = |key: String, value: f64| figures.insert(format!("{}.steps.{key}", cell.id), value);
+            let all: BTreeSet<(PairSide, &str)> = pairs.iter().flat_map(|pair| pair.keys().copied()).collect();
+            for &(side, step) in &all {
+                let mut times: Vec<i64> = pairs
+                    .iter()
+                    .filter_map(|pair| pair.get(&(side, step)).copied())
+                    .collect();
+                times.sort_unstable();
+                let whole: i64 = pairs
+                    .iter()
+                    .flatten()
+                    .filter(|((of, _), _)| *of == side)
+                    .map(|(_, time)| time)
+                    .sum();
+                let key = format!("{}.{step}", side.as_str());
+                tell(format!("{key}.p50"), times[times.len().div_ceil(2) - 1] as f64);
+                tell(format!("{key}.share"), times.iter().sum::<i64>() as f64 / whole as f64);
+            }
+            let part = |pair: &BTreeMap<(PairSide, &str), i64>, step: &str| {
+                let of = |side| pair.get(&(side, step)).copied().unwrap_or(0);
+                of(PairSide::Subject) - of(PairSide::Baseline)
+            };
+            let steps: BTreeSet<&str> = all.iter().map(|(_, step)| *step).collect();
+            let difference =
+                |pair: &&BTreeMap<(PairSide, &str), i64>| steps.iter().map(|step| part(pair, step)).sum::<i64>();
+            let mut ordered: Vec<_> = pairs.iter().collect();
+            ordered.sort_by_key(difference);
+            let quarter = ordered.len() / 4;
+            let middle = &ordered[quarter..ordered.len() - quarter];
+            let mean = |sum: i64| sum as f64 / middle.len() as f64;
+            for step in &steps {
+                tell(
+                    format!("difference.{step}"),
+                    mean(middle.iter().map(|pair| part(pair, step)).sum()),
+                );
+            }
+            tell("difference.whole".to_owned(), mean(middle.iter().map(difference).sum()));
+        }
+        figures
+    }
+}
+
 #[test]
 fn every_figure_follows_from_the_archived_pairs() {
     let run = samples::sealed(0);
@@ -201,6 +272,12 @@ fn every_figure_follows_from_the_archived_pairs() {
             let agrees = near(said.0, value) && ends;
             assert!(agrees, "{id}: told {said:?}, derived {:?}", (value, low, high));
         }
+    }
+    let mut of_steps = StepFigures::default();
+    archive.for_each_fork_steps(|fork| of_steps.add(&fork, &forks)).unwrap();
+    for (id, value) in of_steps.derived(&archive.cells) {
+        let said = told.remove(&id).unwrap_or_else(|| panic!("{id} is not told"));
+        assert!(near(said.0, Some(value)), "{id}: told {said:?}, derived {value}");
     }
     let unknown: Vec<&String> = told
         .keys()

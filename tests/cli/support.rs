@@ -35,6 +35,7 @@ previews = 21
 warmup = 4
 forks = 2
 seed = 7
+steps = "on"
 
 [figures]
 margin_ms = 0.05

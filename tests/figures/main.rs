@@ -47,6 +47,23 @@ fn archives_of_schema_1_1_give_the_same_figures() {
     assert_eq!(figures("1.1"), figures("1.0"));
 }
 
+/// What schema 1.2 brought: steps, and what passed the proxy.
+#[test]
+fn archives_of_schema_1_2_tell_steps_and_distances_too() {
+    let told = analyze(&["--format", "csv"], &fixture("1.2"));
+    let of_schema_1_0 = analyze(&["--format", "csv"], &fixture("1.0"));
+    // The same cells give the same figures; only Holm's adjustment counts the cells.
+    for line in of_schema_1_0
+        .lines()
+        .skip(1)
+        .filter(|line| !line.contains(".verdict.p,"))
+    {
+        assert!(told.contains(line), "{line}");
+    }
+    insta::assert_snapshot!("steps", analyze(&["--only", "steps"], &fixture("1.2")));
+    insta::assert_snapshot!("distance", analyze(&["--only", "distance"], &fixture("1.2")));
+}
+
 #[test]
 fn equal_data_gives_equal_bytes() {
     let directory = tempfile::tempdir().unwrap();
@@ -83,7 +100,7 @@ fn an_unfinished_run_is_readable_and_says_so_everywhere() {
     let archive = Archive::open(&run).unwrap();
     assert_eq!(
         (archive.completeness, archive.forks.len()),
-        (Completeness::Unfinished, 8)
+        (Completeness::Unfinished, 12)
     );
     insta::assert_snapshot!("unfinished", analyze(&[], &run));
     let csv = analyze(&["--format", "csv"], &run);
@@ -98,7 +115,7 @@ fn a_run_without_a_single_fork_has_no_figures_and_no_panic() {
     let directory = tempfile::tempdir().unwrap();
     let run = Synthetic::start(directory.path()).directory();
     let table = analyze(&[], &run);
-    assert!(table.contains("UNFINISHED RUN: 0 of 12 forks"), "{table}");
+    assert!(table.contains("UNFINISHED RUN: 0 of 18 forks"), "{table}");
 }
 
 #[test]

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use chrono::{TimeZone, Utc};
 use preview_cost::archive::{
-    CellRow, FactRow, ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, RunIdentity, RunWriter, Setting,
-    SideRow, When,
+    CellRow, FactRow, ForkPart, ForkRow, ForkStatus, PairRow, PairSide, PairStatus, Phase, RunIdentity, RunWriter,
+    Setting, SideRow, StepRow, When, WirePlace, WireRow, WireWay,
 };
 use preview_cost::digest;
 use preview_cost::environment::{Fact, FactStatus};
 use preview_cost::nearest_rank;
 use preview_cost::plan::CellKind;
+use preview_cost::step::Step;
 use preview_cost::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
 pub const MANIFEST: &str = "# A made-up manifest: no program reads it back.\nname = \"synthetic\"\n";
@@ -50,15 +51,7 @@ impl Synthetic {
             .flat_map(|fork| cells.iter().map(move |cell| (fork, cell)))
             .enumerate()
         {
-            let pairs = pairs(cell, fork);
-            self.writer
-                .part(ForkPart {
-                    fork: fork_row(cell, fork, position as u32, &pairs),
-                    pairs,
-                    steps: Vec::new(),
-                    passages: Vec::new(),
-                })
-                .unwrap();
+            self.writer.part(part(cell, fork, position as u32)).unwrap();
         }
         self
     }
@@ -80,9 +73,10 @@ fn settings(run: &str, sha256: &str) -> Vec<Setting> {
         ("figures", "debounce", "400000000", "ns"),
         ("figures", "margin", "50000", "ns"),
         ("figures", "resamples", "1000", "resamples"),
+        ("figures", "distance_for", "6.16ms, 1%", ""),
         ("figures", "primary", "cell[plans=10].difference.median", ""),
         ("run", "id", run, ""),
-        ("run", "forks_planned", "12", "forks"),
+        ("run", "forks_planned", "18", "forks"),
         ("program", "version", "0.1.0", ""),
     ]
     .map(|(section, key, value, unit)| Setting {
@@ -95,30 +89,32 @@ fn settings(run: &str, sha256: &str) -> Vec<Setting> {
 }
 
 fn cells() -> Vec<CellRow> {
-    let cell = |index: u32, plans: u32, is_control: bool| CellRow {
+    let cell = |index: u32, plans: u32, kind: CellKind, delay: Option<i64>| CellRow {
         cell: CellIndex(index),
-        id: format!("{}[plans={plans}]", if is_control { "control" } else { "cell" }),
-        kind: if is_control {
-            CellKind::Control
-        } else {
-            CellKind::Comparison
-        },
+        id: format!(
+            "{}[plans={plans}{}]",
+            if kind == CellKind::Control { "control" } else { "cell" },
+            delay.map_or_else(String::new, |delay| format!(",delay={}us", delay / 1_000))
+        ),
+        kind,
         backend: "postgres local".to_owned(),
         plans,
         months: 60,
         fields: u64::from(2 + 4 * plans),
         subject: "rollback".to_owned(),
-        baseline: if is_control { "rollback" } else { "copy" }.to_owned(),
-        round_trips: Some(if is_control { 0 } else { 3 }),
+        baseline: if kind == CellKind::Control { "rollback" } else { "copy" }.to_owned(),
+        round_trips: Some(if kind == CellKind::Control { 0 } else { 3 }),
         schema_shape: None,
-        path_delay: None,
+        path_delay: delay.map(Nanos),
         backend_name: None,
     };
     vec![
-        cell(0, 10, false),
-        cell(1, 40, false),
-        cell(2, 10, true),
-        cell(3, 40, true),
+        cell(0, 10, CellKind::Comparison, None),
+        cell(1, 40, CellKind::Comparison, None),
+        cell(2, 10, CellKind::Control, None),
+        cell(3, 40, CellKind::Control, None),
+        cell(4, 10, CellKind::Comparison, Some(0)),
+        cell(5, 10, CellKind::Comparison, Some(500_000)),
     ]
 }
 
@@ -158,7 +154,8 @@ fn pairs(cell: &CellRow, fork: u32) -> Vec<PairRow> {
 
 fn pair(cell: &CellRow, fork: u32, phase: Phase, pair: u32) -> PairRow {
     let own = cell.cell.0;
-    let rollback = 700_000 + 5_000 * i64::from(cell.plans) + 2_000 * i64::from(fork);
+    let delay = cell.path_delay.map_or(0, |delay| delay.0);
+    let rollback = 700_000 + 5_000 * i64::from(cell.plans) + 2_000 * i64::from(fork) + 3 * delay;
     let copy = 1_000 * i64::from(cell.plans);
     let start = i64::from(pair) * 3_000_000;
     let side = |time: i64, which: u32, answer: char| SideRow {
@@ -192,6 +189,94 @@ fn pair(cell: &CellRow, fork: u32, phase: Phase, pair: u32) -> PairRow {
         _ => {}
     }
     row
+}
+
+fn part(cell: &CellRow, fork: u32, position: u32) -> ForkPart {
+    let pairs = pairs(cell, fork);
+    let (steps, passages) = (steps(cell, &pairs), passages(cell, fork, &pairs));
+    ForkPart {
+        fork: ForkRow {
+            steps_recorded: Some(steps.len() as u32),
+            passages_recorded: cell.path_delay.map(|_| passages.len() as u32),
+            ..fork_row(cell, fork, position, &pairs)
+        },
+        pairs,
+        steps,
+        passages,
+    }
+}
+
+/// Three steps of the rollback, and the copy's one.
+fn steps(cell: &CellRow, pairs: &[PairRow]) -> Vec<StepRow> {
+    let of_side = |pair: &PairRow, side: PairSide, time: i64| -> Vec<(Step, i64)> {
+        if side == PairSide::Baseline && cell.kind == CellKind::Comparison {
+            return vec![(Step::Compute, time)];
+        }
+        let write = time / 2 + i64::from(pair.pair.0 % 3);
+        vec![
+            (Step::Write, write),
+            (Step::Read, time / 4),
+            (Step::Discard, time - write - time / 4),
+        ]
+    };
+    let mut rows = Vec::new();
+    for pair in pairs {
+        for (side, row) in [(PairSide::Subject, &pair.subject), (PairSide::Baseline, &pair.baseline)] {
+            let steps = row.time.map(|time| of_side(pair, side, time.0)).unwrap_or_default();
+            rows.extend((0u32..).zip(steps).map(|(place, (step, time))| StepRow {
+                previewer: 0,
+                pair: pair.pair,
+                phase: pair.phase,
+                side,
+                place,
+                step,
+                time: Nanos(time),
+            }));
+        }
+    }
+    rows
+}
+
+/// Three round trips a rollback, each held on both ways, and a start-up before them.
+fn passages(cell: &CellRow, fork: u32, pairs: &[PairRow]) -> Vec<WireRow> {
+    let Some(delay) = cell.path_delay else {
+        return Vec::new();
+    };
+    let row = |way, received: i64, place: Option<WirePlace>, over: i64| WireRow {
+        connection: 0,
+        way,
+        received: Nanos(received),
+        declared: Nanos(delay.0 / 2),
+        held: Nanos(delay.0 / 2 + over),
+        bytes: if way == WireWay::ToServer { 105 } else { 473 },
+        messages: if way == WireWay::ToServer {
+            "B4 E4 S1"
+        } else {
+            "24 C4 Z1"
+        }
+        .to_owned(),
+        round_trips: u32::from(way == WireWay::ToServer && place.is_some()),
+        apart: place.is_none().then(|| "startup".to_owned()),
+        place,
+    };
+    let mut rows = vec![row(WireWay::ToServer, -1_000, None, 10)];
+    for pair in pairs {
+        let start = pair.subject.start.unwrap().0;
+        for (trip, step) in (0..3).zip([Step::Write, Step::Read, Step::Discard]) {
+            let place = WirePlace {
+                previewer: 0,
+                pair: pair.pair,
+                phase: pair.phase,
+                side: PairSide::Subject,
+                step: Some(step),
+            };
+            let over = noise(cell.cell.0, fork, pair.pair.0, 20 + trip) / 10;
+            let at = start + i64::from(trip) * 100_000;
+            rows.push(row(WireWay::ToServer, at, Some(place), over));
+            rows.push(row(WireWay::ToClient, at + 50_000, Some(place), over / 2));
+        }
+    }
+    rows
 }
 
 fn fork_row(cell: &CellRow, fork: u32, position: u32, pairs: &[PairRow]) -> ForkRow {

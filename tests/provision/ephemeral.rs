@@ -61,7 +61,7 @@ fn a_server_starts_answers_and_leaves_nothing() {
                  FROM pg_hba_file_rules";
     assert_eq!(
         ask(server.port(), rules).unwrap(),
-        "host {all} {all} 127.0.0.1 255.255.255.255 trust"
+        "local {all} {all} trust;host {all} {all} 127.0.0.1 255.255.255.255 trust"
     );
     assert!(value(server.facts(), "initdb.options").contains("--no-locale"));
 

@@ -177,7 +177,16 @@ fn every_name_is_known_by_its_word_and_says_what_it_is() {
         let facts = name.facts();
         assert!(facts.sentence.ends_with('.') && !facts.stands_for.is_empty(), "{name}");
         assert!(!facts.on.is_empty() && !facts.writes.is_empty(), "{name}");
-        assert_eq!(facts.why_not.is_empty(), facts.on.len() == 4, "{name}");
+        let both = [Ground::SqliteFile, Ground::PostgresOwn].map(|ground| facts.on.contains(&ground));
+        assert_eq!(facts.why_not.is_empty(), both == [true, true], "{name}");
+        // Elsewhere there is a reason too.
+        for ground in [Ground::SqliteServed, Ground::H2] {
+            let refusal = facts.refusal(ground);
+            assert!(
+                facts.on.contains(&ground) || refusal.is_some_and(|why| !why.is_empty()),
+                "{name}"
+            );
+        }
     }
 }
 

@@ -96,5 +96,5 @@ pub const NOT_IN_SQL: &[LeftOut] = &[
     ("round_trips", Part::Whole, IN_PYTHON),
     ("at_no_delay", Part::Whole, IN_PYTHON),
     ("counted", Part::Whole, IN_PYTHON),
-    ("for*", Part::Whole, IN_PYTHON),
+    ("for[*", Part::Whole, IN_PYTHON),
 ];
