@@ -92,6 +92,11 @@ impl PathProxy {
         &self.endpoint
     }
 
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it; gives what passed, in the order in which it was received.
     ///
     /// # Errors
