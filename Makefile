@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres test-container mount-test browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
+.PHONY: help build experiment test lint postgres h2 netem-test test-container mount-test browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ build: ## Build the program, optimised.
 experiment: build ## Run experiments/NAME.toml, archive it under results/ and print its figures.
 	target/release/preview-cost run experiments/$(NAME).toml
 
-test: lint postgres ## Run every check, those against a real PostgreSQL too.
+test: lint postgres h2 ## Run every check, those against a real PostgreSQL and a real H2 too.
 	$(CARGO) test --locked
 
 lint: ## Format, clippy and documentation, without a warning.
@@ -31,6 +31,15 @@ postgres:
 		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql; \
 	fi
 	@target/debug/preview-cost doctor --require postgres
+
+# The same for H2, whose jar is a package of Debian's and needs a Java.
+h2:
+	@$(CARGO) build --locked
+	@if ! target/debug/preview-cost doctor --require h2 >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends libh2-java && \
+		{ command -v java >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends default-jre-headless; }; \
+	fi
+	@target/debug/preview-cost doctor --require h2
 
 test-container: ## Run the checks that need a container engine with the image postgres:16.
 	$(CARGO) test --locked --test provision -- --ignored --skip stand_in

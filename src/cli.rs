@@ -58,7 +58,7 @@ pub enum Command {
     Cite(CiteArgs),
     /// Write shell completions, manual pages, or the JSON Schema of the figures.
     Generate(GenerateArgs),
-    /// Say what this machine offers: PostgreSQL server binaries and a container engine.
+    /// Say what this machine offers: PostgreSQL server binaries, a container engine, and H2.
     Doctor(DoctorArgs),
     /// For preview-cost itself: measures one fork.
     #[command(hide = true)]
@@ -461,4 +461,6 @@ pub struct DoctorArgs {
 pub enum Requirement {
     /// PostgreSQL server binaries, for experiments with `provision = "ephemeral"` and for the tests.
     Postgres,
+    /// A Java runtime and a jar of H2, for experiments with `engine = "h2"` and for the tests.
+    H2,
 }

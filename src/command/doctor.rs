@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{CommandError, print};
-use crate::backend::provision::{ProvisionError, ServerBinaries, container_client};
+use crate::backend::provision::{ProvisionError, ServerBinaries, container_client, h2_jar};
 use crate::cli::{DoctorArgs, Requirement};
 use crate::exit::Exit;
 
@@ -24,9 +24,16 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, CommandError> {
         "container client: {}",
         said(container_client().as_ref().map(|name| (*name).to_owned()))
     );
+    let h2 = h2_jar();
+    let _ = writeln!(
+        text,
+        "Java and H2: {}",
+        said(h2.as_ref().map(|jar| jar.display().to_string()))
+    );
     print(&text)?;
     match args.require {
         Some(Requirement::Postgres) => binaries.map(|_| Exit::Ok).map_err(CommandError::Missing),
+        Some(Requirement::H2) => h2.map(|_| Exit::Ok).map_err(CommandError::Missing),
         None => Ok(Exit::Ok),
     }
 }

@@ -12,7 +12,6 @@ use super::worker::{Conditions, Fork, Stage};
 use crate::backend::BackendError;
 use crate::backend::postgres::wire::WireSession;
 use crate::backend::postgres::{Dialect, Target};
-use crate::environment::delayed_acks;
 use crate::strategy::{self, Engine};
 use crate::workload::Workload;
 
@@ -33,11 +32,10 @@ pub(super) fn run(order: &ForkOrder, target: &Target, fork: &mut Fork<'_>) -> Re
         schema: SCHEMA,
         dialect: Dialect::H2,
     };
-    let before = delayed_acks();
+    fork.watches_acks = true;
     site.measure(order, fork, &|session| session, &|name, session, workload| {
         strategy::on_wire(Engine::H2, name, session, workload)
     })?;
-    fork.delayed_acks = before.zip(delayed_acks()).map(|(before, after)| after - before);
     let previews = 2 * (i64::from(order.warmup) + i64::from(order.previews));
     if let Some(reason) = fork.delayed_acks.and_then(|delayed| held_up(delayed, previews)) {
         fork.broken_off(reason);

@@ -13,6 +13,7 @@ use super::{on_h2, on_postgres, on_served, on_sqlite};
 use crate::archive::{ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, StepRow, WireRow};
 use crate::backend::{BackgroundWork, Session};
 use crate::clock::{Clock, ClockLimits};
+use crate::environment::delayed_acks;
 use crate::manifest::{PairOrder, StepsWish};
 use crate::nearest_rank;
 use crate::plan::order;
@@ -130,7 +131,9 @@ pub(super) struct Fork<'a> {
     background: Option<BackgroundWork>,
     /// Set by the backend's side of the fork.
     pub conditions: Conditions,
-    /// Set by the backend's side of a fork that asks.
+    /// Whether delayed acknowledgements are counted; set by the backend's side of a fork that asks.
+    pub watches_acks: bool,
+    /// What was counted.
     pub delayed_acks: Option<i64>,
 }
 
@@ -163,6 +166,7 @@ impl<'a> Fork<'a> {
                 end: None,
                 intact: None,
             },
+            watches_acks: false,
             delayed_acks: None,
         }
     }
@@ -179,7 +183,9 @@ impl<'a> Fork<'a> {
         self.distance[0] = self.take_distance(sessions.shared);
         let mut sides = Sides { subject, baseline };
         self.scheduling[0] = Scheduling::now();
+        let acks = delayed_acks().filter(|_| self.watches_acks);
         let outcome = self.phases(workload, &mut sessions, &mut sides);
+        self.delayed_acks = acks.and_then(|before| Some(delayed_acks()? - before));
         self.background = sides.background();
         self.scheduling[1] = Scheduling::now();
         match outcome {

@@ -135,6 +135,14 @@ impl Drop for H2 {
     }
 }
 
+/// The jar of H2 that would be started, if there is a Java for it.
+///
+/// # Errors
+/// What is missing, with the command that brings it.
+pub fn h2_jar() -> Result<PathBuf, ProvisionError> {
+    java().and_then(|_| jar())
+}
+
 fn java() -> Result<PathBuf, ProvisionError> {
     let home = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/java"));
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -41,6 +41,7 @@ mod wire;
 
 pub use binaries::{Search, ServerBinaries};
 pub use error::ProvisionError;
+pub use h2::h2_jar;
 pub use handle::Provisioned;
 pub use prepared::Prepared;
 pub use wire::{CopyBy, Order};

@@ -29,6 +29,9 @@ impl Refusal {
 impl From<rusqlite::Error> for Refusal {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
+        if matches!(error, rusqlite::Error::SqlInputError { .. }) {
+            return Self::new("42601", error.to_string());
+        }
         let code = match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => "23000",
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "55P03",
