@@ -3,6 +3,7 @@
 
 mod h2;
 mod protocol;
+mod raw;
 mod sqlite;
 
 use std::path::Path;
