@@ -226,7 +226,69 @@ fn first_word(sql: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::super::database::Database;
     use super::*;
+
+    #[derive(Default)]
+    struct Heard(Vec<Answer>);
+
+    impl Answers for Heard {
+        fn add(&mut self, answer: Answer) {
+            self.0.push(answer);
+        }
+    }
+
+    /// An item of a SELECT, and what it gives where parameter `n` is `<n>`: read by nothing but this list.
+    fn item() -> impl Strategy<Value = (String, String)> {
+        prop_oneof![
+            (1..14usize).prop_map(|n| (format!("${n}"), format!("<{n}>"))),
+            (1..14usize, 1..14usize).prop_map(|(a, b)| (format!("${a}||${b}"), format!("<{a}><{b}>"))),
+            (1..14usize).prop_map(|n| (format!("/* $7 ' */ ${n} -- \" $8\n"), format!("<{n}>"))),
+            (1..14usize).prop_map(|n| (format!("'${n} '' ?{n} -- '"), format!("${n} ' ?{n} -- "))),
+            (1..14usize).prop_map(|n| (format!("${n} AS \"${}\"", n + 1), format!("<{n}>"))),
+            (1..14usize).prop_map(|n| (format!("(SELECT a FROM (SELECT ${n} AS a) AS [$9])"), format!("<{n}>"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn parameters_are_what_their_numbers_say(items in prop::collection::vec(item(), 1..9)) {
+            let connection = Connection::open_in_memory().unwrap();
+            let session = Session::with(Arc::new(Database::new(connection, Duration::ZERO)));
+            let list: Vec<&str> = items.iter().map(|(sql, _)| sql.as_str()).collect();
+            let sql = format!("SELECT {}", list.join(", "));
+            let prepared = Prepared::of(&session.turn().unwrap(), sql, Vec::new()).unwrap();
+            let given = (1..=prepared.types.len()).map(|n| format!("<{n}>").into());
+            let portal = Portal {
+                parameters: given.collect(),
+                prepared: Arc::new(prepared),
+                formats: Vec::new(),
+            };
+            let mut heard = Heard::default();
+            portal.execute(&session, &mut heard).unwrap();
+            let expected: Vec<u8> = items
+                .iter()
+                .flat_map(|(_, value)| [(value.len() as u32).to_be_bytes().as_slice(), value.as_bytes()].concat())
+                .collect();
+            let Some(Answer::DataRow(row)) = heard.0.first() else { panic!("{:?}", heard.0) };
+            prop_assert_eq!(&row.data[..], expected.as_slice());
+        }
+
+        /// What a strategy writes as text is read by SQLite as the same double.
+        #[test]
+        fn doubles_as_text_are_read_back(bits in any::<u64>(), small in -1e7..1e7f64) {
+            let connection = Connection::open_in_memory().unwrap();
+            for value in [f64::from_bits(bits), small, small.round()].into_iter().filter(|value| value.is_finite()) {
+                let sql = format!("SELECT CAST({value:?} AS double precision)");
+                let read: f64 = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
+                prop_assert!(read == value, "{} became {}", value, read);
+            }
+        }
+    }
 
     #[test]
     fn tags_are_those_of_postgres() {
