@@ -62,12 +62,15 @@ pub(super) const EVERYWHERE: &[Ground] = &[
     Ground::SqliteServed,
     Ground::H2,
 ];
-/// Both engines, each in its own way.
+/// PostgreSQL, and SQLite behind its protocol.
+pub(super) const MESSAGES: &[Ground] = &[Ground::PostgresOwn, Ground::PostgresOther, Ground::SqliteServed];
+/// SQLite and PostgreSQL, each in its own way.
 pub(super) const ANYWHERE: &[Ground] = &[
     Ground::SqliteMemory,
     Ground::SqliteFile,
     Ground::PostgresOwn,
     Ground::PostgresOther,
+    Ground::SqliteServed,
 ];
 
 /// Something that the database does to a write or a read, and that a strategy may leave out.

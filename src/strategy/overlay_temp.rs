@@ -6,7 +6,7 @@
 use super::facts::{ANYWHERE, Facts, Honour};
 use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
-use crate::backend::postgres::{PostgresSession, Statement, land_model};
+use crate::backend::postgres::{Overlay, PostgresSession, Statement, land_model};
 use crate::backend::sqlite::SqliteSession;
 use crate::step::{Step, Steps};
 use crate::workload::{Answer, Overrides, Workload};
@@ -97,6 +97,45 @@ impl Strategy<PostgresSession> for OnPostgres {
         flight.execute(self.empty, &[])?;
         flight.execute_overrides(self.fill, overrides, self.workload.shape())?;
         flight.execute(self.select, &[])?;
+        let (_, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
+        Ok(self.workload.project(&inputs))
+    }
+}
+
+pub(super) struct OnServed {
+    workload: Workload,
+    begin: Statement,
+    overlay: Overlay,
+    commit: Statement,
+}
+
+impl OnServed {
+    pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
+        Ok(Self {
+            workload: workload.clone(),
+            // It writes to the temporary table only, so it takes no lock of the model's database.
+            begin: session.prepare("BEGIN", &[])?,
+            overlay: session.prepare_overlay()?,
+            commit: session.prepare("COMMIT", &[])?,
+        })
+    }
+}
+
+impl Strategy<PostgresSession> for OnServed {
+    /// SQLite's flight has no transaction of its own, so it begins and ends one, as in the worker's process.
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Exchange);
+        let mut flight = session.flight();
+        flight.execute(self.begin, &[])?;
+        flight.fill_overlay(self.overlay, overrides, self.workload.shape())?;
+        flight.execute(self.overlay.select, &[])?;
+        flight.execute(self.commit, &[])?;
         let (_, inputs) = land_model(flight, &self.workload)?;
         steps.enter(Step::Compute);
         Ok(self.workload.project(&inputs))

@@ -83,3 +83,33 @@ impl Strategy<PostgresSession> for OnPostgres {
         Ok(self.workload.project(&inputs))
     }
 }
+
+pub(super) struct OnServed {
+    workload: Workload,
+    select: Statement,
+}
+
+impl OnServed {
+    pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
+        Ok(Self {
+            workload: workload.clone(),
+            select: session.prepare_reenacted(&workload.overrides(0.0))?,
+        })
+    }
+}
+
+impl Strategy<PostgresSession> for OnServed {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Read);
+        let mut flight = session.flight();
+        flight.execute_fields(self.select, overrides, self.workload.shape())?;
+        let (_, inputs) = land_model(flight, &self.workload)?;
+        steps.enter(Step::Compute);
+        Ok(self.workload.project(&inputs))
+    }
+}

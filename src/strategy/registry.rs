@@ -2,9 +2,9 @@
 
 use super::sqlite_clone::Means;
 use super::{
-    Engine, Strategy, StrategyName, copy, copy_fresh, instance, overlay_temp, reenact, rollback, rollback_driver,
-    rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone, template,
-    template_pool, undo_function,
+    Engine, Ground, Strategy, StrategyName, copy, copy_fresh, instance, overlay_temp, reenact, rollback,
+    rollback_driver, rollback_one_message, rollback_pipelined, rollback_serial, rollback_set, savepoint, sqlite_clone,
+    template, template_pool, undo_function,
 };
 use crate::backend::BackendError;
 use crate::backend::postgres::{CloneBy, PostgresSession};
@@ -78,13 +78,27 @@ pub fn on_wire(
     session: &mut PostgresSession,
     workload: &Workload,
 ) -> Result<Box<dyn Strategy<PostgresSession>>, BackendError> {
+    let in_sqlite = engine == Engine::Sqlite;
     Ok(match name {
         StrategyName::Rollback => Box::new(rollback::OnPostgres::open(session, workload)?),
         StrategyName::RollbackSerial => Box::new(rollback_serial::OnPostgres::open(session, workload)?),
         StrategyName::RollbackPipelined => Box::new(rollback_pipelined::OnPostgres::open(session, workload)?),
         StrategyName::Copy => Box::new(copy::Copy::open(workload, session.read_model(workload)?)),
         StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
-        _ => return Err(unable(name, engine)),
+        StrategyName::RollbackOneMessage if in_sqlite => {
+            Box::new(rollback_one_message::OnPostgres::open(session, workload)?)
+        }
+        StrategyName::Savepoint if in_sqlite => Box::new(savepoint::OnServed::open(session, workload)?),
+        StrategyName::Reenact if in_sqlite => Box::new(reenact::OnServed::open(session, workload)?),
+        StrategyName::OverlayTemp if in_sqlite => Box::new(overlay_temp::OnServed::open(session, workload)?),
+        _ => {
+            let ground = if in_sqlite { Ground::SqliteServed } else { Ground::H2 };
+            let why = name.facts().refusal(ground).unwrap_or_default();
+            return Err(BackendError::Unable(format!(
+                "{name} is none for {}: {why}",
+                ground.as_str()
+            )));
+        }
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::facts::{Facts, POSTGRES, WRITTEN};
+use super::facts::{Facts, MESSAGES, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::PostgresSession;
@@ -15,7 +15,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "The rollback as one simple-query message, with a clean-up after an error.",
     stands_for: "one trip with any driver",
-    on: POSTGRES,
+    on: MESSAGES,
     why_not: "in process there are no messages, so it would be the rollback",
     round_trips: Some(1),
     writes: "4 dead rows, about 1 kB of log",
@@ -31,8 +31,8 @@ pub(super) struct OnPostgres {
 
 impl OnPostgres {
     pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
-        // The default since version 12; a role or a database may have another. Binary values know nothing of it.
-        session.simple("SET extra_float_digits = 1")?;
+        // Binary values know nothing of it.
+        session.answer_exactly()?;
         Ok(Self {
             workload: workload.clone(),
         })
@@ -47,7 +47,7 @@ impl Strategy<PostgresSession> for OnPostgres {
         steps: &mut Steps,
     ) -> Result<Answer, PreviewError> {
         steps.enter(Step::Exchange);
-        let mut sql = String::from("BEGIN; ");
+        let mut sql = format!("{}; ", session.begin());
         for field in overrides {
             // Writing to a string does not fail.
             let _ = write!(sql, "{}; ", session.table().update_as_text(field));

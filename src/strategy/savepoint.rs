@@ -3,8 +3,8 @@
 //! On PostgreSQL the long transaction has a connection of its own, since the other side of a pair must be able to begin
 //! and end its own on the shared one. Its row locks are released with the savepoint.
 //!
-//! On SQLite the outermost savepoint is itself the transaction, and RELEASE would commit it, which writes: it is rolled
-//! back to, and ROLLBACK ends it.
+//! On SQLite, behind a socket too, the outermost savepoint is itself the transaction, and RELEASE would commit it, which
+//! writes: it is rolled back to, and ROLLBACK ends it.
 
 use super::facts::{ANYWHERE, Facts, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
@@ -127,6 +127,53 @@ impl Strategy<PostgresSession> for OnPostgres {
     fn own_round_trip(&mut self) -> Result<bool, PreviewError> {
         self.own.empty_round_trip()?;
         Ok(true)
+    }
+}
+
+pub(super) struct OnServed {
+    workload: Workload,
+    savepoint: Statement,
+    updates: Updates,
+    back: Statement,
+    rollback: Statement,
+}
+
+impl OnServed {
+    pub(super) fn open(session: &mut PostgresSession, workload: &Workload) -> Result<Self, BackendError> {
+        Ok(Self {
+            workload: workload.clone(),
+            savepoint: session.prepare("SAVEPOINT preview", &[])?,
+            updates: session.prepare_updates(workload)?,
+            back: session.prepare("ROLLBACK TO preview", &[])?,
+            rollback: session.prepare("ROLLBACK", &[])?,
+        })
+    }
+}
+
+impl Strategy<PostgresSession> for OnServed {
+    fn preview(
+        &mut self,
+        session: &mut PostgresSession,
+        overrides: &Overrides,
+        steps: &mut Steps,
+    ) -> Result<Answer, PreviewError> {
+        steps.enter(Step::Write);
+        let mut write = session.flight();
+        write.execute(self.savepoint, &[])?;
+        for field in overrides {
+            self.updates.execute(&mut write, field)?;
+        }
+        all_written(write.land(|_| Ok(()))?.rows_affected, overrides)?;
+        steps.enter(Step::Read);
+        let inputs = session.read_model(&self.workload)?;
+        steps.enter(Step::Compute);
+        let answer = self.workload.project(&inputs);
+        steps.enter(Step::Discard);
+        let mut discard = session.flight();
+        discard.execute(self.back, &[])?;
+        discard.execute(self.rollback, &[])?;
+        discard.land(|_| Ok(()))?;
+        Ok(answer)
     }
 }
 

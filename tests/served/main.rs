@@ -3,6 +3,7 @@
 
 mod h2;
 mod protocol;
+mod raw;
 mod sqlite;
 
 use std::path::Path;
@@ -10,18 +11,25 @@ use std::path::Path;
 use preview_cost::backend::postgres::{Dialect, PostgresSession, Target};
 use preview_cost::backend::sqlite::SqliteSession;
 use preview_cost::step::Steps;
-use preview_cost::strategy::{self, Engine, StrategyName};
+use preview_cost::strategy::{self, Engine, Ground, StrategyName};
 use preview_cost::workload::{Answer, Workload};
 
 /// The study's deltas.
 const DELTAS: [f64; 4] = [0.0, 0.005, 0.02, 0.05];
 /// What can be done over the protocol, whatever the engine.
-const STRATEGIES: [StrategyName; 5] = [
+const ON_BOTH: [StrategyName; 5] = [
     StrategyName::Rollback,
     StrategyName::RollbackSerial,
     StrategyName::RollbackPipelined,
     StrategyName::Copy,
     StrategyName::CopyFresh,
+];
+/// What can be done in SQLite's words too.
+const ON_SQLITE: [StrategyName; 4] = [
+    StrategyName::RollbackOneMessage,
+    StrategyName::Savepoint,
+    StrategyName::Reenact,
+    StrategyName::OverlayTemp,
 ];
 /// How long the tests' sessions wait for an answer.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(20);
@@ -44,7 +52,12 @@ fn expected(workload: &Workload) -> Vec<Answer> {
 fn agree(engine: Engine, dialect: Dialect, target: &Target, schema: &str, workload: &Workload) {
     let expected = expected(workload);
     let mut session = PostgresSession::connect_to(dialect, target, schema, workload, DEADLINE).unwrap();
-    for name in STRATEGIES {
+    let (ground, own) = match engine {
+        Engine::Sqlite => (Ground::SqliteServed, ON_SQLITE.as_slice()),
+        _ => (Ground::H2, [].as_slice()),
+    };
+    let strategies: Vec<StrategyName> = ON_BOTH.iter().chain(own).copied().collect();
+    for &name in &strategies {
         let mut strategy = strategy::on_wire(engine, name, &mut session, workload).unwrap();
         for (delta, expected) in DELTAS.iter().chain(&DELTAS).zip(expected.iter().chain(&expected)) {
             let answer = strategy.preview(&mut session, &workload.overrides(*delta), &mut Steps::off());
@@ -57,8 +70,16 @@ fn agree(engine: Engine, dialect: Dialect, target: &Target, schema: &str, worklo
         let stored = session.read_model(workload).unwrap();
         assert!(stored.same_bits(workload.stored()), "{name} left something");
     }
-    for name in StrategyName::ALL.iter().filter(|name| !STRATEGIES.contains(name)) {
-        let refused = strategy::on_wire(engine, *name, &mut session, workload).err().unwrap();
-        assert!(refused.to_string().contains(engine.as_str()), "{refused}");
+    for &name in StrategyName::ALL {
+        let why = name.facts().refusal(ground);
+        assert_eq!(
+            why.is_none(),
+            strategies.contains(&name),
+            "{name}: a plan and a session agree"
+        );
+        if let Some(why) = why {
+            let refused = strategy::on_wire(engine, name, &mut session, workload).err().unwrap();
+            assert!(!why.is_empty() && refused.to_string().ends_with(why), "{refused}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use preview_cost::backend::sqlite::served::{SCHEMA, Served, ServedAt, ServedFile
 use preview_cost::strategy::Engine;
 use preview_cost::workload::{Shape, Workload};
 
-use crate::{DEADLINE, agree, exe};
+use crate::{DEADLINE, DELTAS, agree, exe, expected};
 
 pub fn model(plans: u32, shape: Shape) -> ServedModel {
     ServedModel {
@@ -52,6 +52,37 @@ fn every_strategy_agrees_over_either_socket_in_memory_and_on_a_file() {
 fn the_wide_shape_is_served_too() {
     let workload = Workload::shaped(5, 60, Shape::Wide);
     let server = Served::start(exe(), &model(5, Shape::Wide), &ServedAt::Tcp).unwrap();
+    agree(Engine::Sqlite, Dialect::Sqlite, server.target(), SCHEMA, &workload);
+}
+
+#[test]
+fn every_shape_is_served() {
+    for shape in [Shape::KvIndexed, Shape::KvTrigger, Shape::KvFillfactor70] {
+        let workload = Workload::shaped(3, 60, shape);
+        let server = Served::start(exe(), &model(3, shape), &ServedAt::Tcp).unwrap();
+        agree(Engine::Sqlite, Dialect::Sqlite, server.target(), SCHEMA, &workload);
+    }
+}
+
+/// The answers that every served strategy is held to are the study's own.
+#[test]
+fn what_is_expected_is_golden() {
+    let workload = Workload::new(1, 60);
+    let golden = include_str!("../golden/projection.csv");
+    let mut rows = 0;
+    for (delta, answer) in DELTAS.iter().zip(expected(&workload)) {
+        let start = format!("1,60,{delta:?},");
+        let row = golden.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+        let bits = [answer.ending_mrr, answer.ending_cash, answer.lifetime_revenue].map(f64::to_bits);
+        let given = bits.map(|bits| format!("{bits:016x}")).join(",");
+        assert!(
+            row.starts_with(&format!("{given},{},", answer.runway_month)),
+            "{delta}: {answer:?}, not {row}"
+        );
+        rows += 1;
+    }
+    assert_eq!(rows, DELTAS.len());
+    let server = Served::start(exe(), &model(1, Shape::Kv), &ServedAt::Tcp).unwrap();
     agree(Engine::Sqlite, Dialect::Sqlite, server.target(), SCHEMA, &workload);
 }
 

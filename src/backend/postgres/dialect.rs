@@ -37,6 +37,23 @@ impl Dialect {
         }
     }
 
+    /// A double as text within a statement. Rust writes the shortest decimal that is read back as the same double.
+    pub(super) fn double(self, value: f64) -> String {
+        match self {
+            Self::Postgres | Self::H2 => format!("'{value}'::float8"),
+            Self::Sqlite => format!("{value:?}"),
+        }
+    }
+
+    /// Makes doubles come as text that is read back as the same double; `None` where they always do.
+    pub(super) fn exact_text(self) -> Option<&'static str> {
+        match self {
+            // The default since version 12; a role or a database may have another.
+            Self::Postgres => Some("SET extra_float_digits = 1"),
+            Self::Sqlite | Self::H2 => None,
+        }
+    }
+
     /// Whether the server sends answers in pieces and lets the kernel hold each back (no `TCP_NODELAY`), so that the client
     /// must acknowledge at once.
     pub(super) fn sends_in_pieces(self) -> bool {

@@ -130,6 +130,22 @@ impl PostgresSession {
         self.wire.prepare(self.dialect.begin(), &[])
     }
 
+    /// The beginning of a transaction that will write, as text.
+    pub fn begin(&self) -> &'static str {
+        self.dialect.begin()
+    }
+
+    /// Makes the server answer in text that is read back as the same double.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn answer_exactly(&mut self) -> Result<(), PgError> {
+        if let Some(sql) = self.dialect.exact_text() {
+            self.wire.simple(sql)?;
+        }
+        Ok(())
+    }
+
     /// Runs a query as text whose one value is a whole number.
     ///
     /// # Errors

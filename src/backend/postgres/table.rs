@@ -72,21 +72,15 @@ impl ModelTable {
         }
     }
 
-    /// The update of one field as text. Rust writes the shortest decimal that is read back as the same double.
+    /// The update of one field as text.
     pub fn update_as_text(&self, field: &Override) -> String {
-        let value = field.value;
+        let value = self.dialect.double(field.value);
         if self.is_wide() {
             let (plan, column) = field.wide();
-            format!(
-                "UPDATE {} SET {column} = '{value}'::float8 WHERE plan = {plan}",
-                self.name
-            )
+            format!("UPDATE {} SET {column} = {value} WHERE plan = {plan}", self.name)
         } else {
             let name = field.name.replace('\'', "''");
-            format!(
-                "UPDATE {} SET field_value = '{value}'::float8 WHERE name = '{name}'",
-                self.name
-            )
+            format!("UPDATE {} SET field_value = {value} WHERE name = '{name}'", self.name)
         }
     }
 

@@ -1,7 +1,8 @@
 //! H2 by its own server for PostgreSQL's protocol, for one run: a Java process of the warden's, a database in memory.
 //!
-//! It listens on 127.0.0.1 alone. Whoever connects first gives the database its user and password, which are made anew for
-//! every run.
+//! It listens on 127.0.0.1 alone. A client names the database by a key that is made anew for every run: with another name
+//! H2's server lets nobody in, whereas without a key it would make a database for whoever asks, and a database's owner can
+//! run Java in it. Whoever connects first gives the database its user and password, which is this program.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
@@ -9,23 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
+
 use super::container::random_hex;
 use super::ephemeral::free_port;
 use super::error::ProvisionError;
+use super::java::{self, Java};
 use super::leash::Leash;
-use super::removal::halt;
+use super::removal::{self, halt};
 use super::wire::Ready;
 use super::{SCOPE, process};
 use crate::digest;
 use crate::environment::Fact;
 
-/// Where the jar may be said to be.
-const JAR_VARIABLE: &str = "PREVIEW_COST_H2_JAR";
-/// Where Debian's `libh2-java` puts it.
-const JARS: [&str; 2] = ["/usr/share/java/h2.jar", "/usr/share/java/h2-2.jar"];
-/// The one command that brings what is missing, on Debian.
-const ADVICE: &str =
-    "install both with: apt-get install -y default-jre-headless libh2-java, or name a jar in PREVIEW_COST_H2_JAR";
+/// The start of the directory's name, by which an orphan can be found.
+const PREFIX: &str = "preview-cost-h2-";
+/// The database behind the key. It stays while nobody is connected, and goes with the process.
+const DATABASE: &str = "mem:preview;DB_CLOSE_DELAY=-1";
 const USER: &str = "preview_cost";
 const READY_DEADLINE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
@@ -36,44 +37,35 @@ const LOG_LINES: usize = 20;
 pub(super) struct H2 {
     child: Option<Child>,
     port: u16,
-    database: String,
+    key: String,
     facts: Vec<Fact>,
-    log: tempfile::TempPath,
+    /// Holds the process's arguments and its log.
+    directory: TempDir,
 }
 
 impl H2 {
     /// Starts a server, and returns when it takes connections. The password is returned beside it, so that nothing that
     /// prints a server can print it.
     pub fn start(leash: &Leash, stage: &mut dyn FnMut(&str)) -> Result<(Self, String), ProvisionError> {
-        let (java, jar) = (java()?, jar()?);
+        let (java, jar) = (Java::find()?, java::jar()?);
         stage("starting H2");
-        let port = free_port()?;
-        let log = tempfile::NamedTempFile::new().map_err(|e| ProvisionError::io("make a temporary file", &e))?;
-        let (file, path) = log.into_parts();
-        let failed = |e: std::io::Error| ProvisionError::io(format!("run {}", java.display()), &e);
-        let child = Command::new(&java)
-            .arg("-Dh2.bindAddress=127.0.0.1")
-            .arg("-cp")
-            .arg(&jar)
-            .args([
-                "org.h2.tools.Server",
-                "-pg",
-                "-pgPort",
-                &port.to_string(),
-                "-ifNotExists",
-            ])
-            .stdin(Stdio::null())
-            .stdout(file.try_clone().map_err(failed)?)
-            .stderr(file)
-            .spawn()
-            .map_err(failed)?;
+        let (port, key) = (free_port()?, random_hex(16)?);
+        // Only this user may pass through it.
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir();
+        let directory = directory.map_err(|e| ProvisionError::io("make a directory for H2", &e))?;
+        let arguments = directory.path().join("arguments");
+        let written = fs::write(&arguments, self::arguments(&jar, port, &key));
+        written.map_err(|e| ProvisionError::io(format!("write {}", arguments.display()), &e))?;
+        let child = spawn(&java, &arguments, directory.path())?;
         let mut server = Self {
             child: Some(child),
             port,
-            database: format!("mem:preview_{};DB_CLOSE_DELAY=-1", random_hex(6)?),
-            facts: facts(&java, &jar),
-            log: path,
+            key,
+            facts: Vec::new(),
+            directory,
         };
+        // From here on, whatever fails ends the process.
+        server.facts = facts(&java, &jar, leash)?;
         server.wait_until_ready(leash)?;
         Ok((server, random_hex(16)?))
     }
@@ -85,15 +77,16 @@ impl H2 {
             port: self.port,
             user: USER.to_owned(),
             password: Some(password),
-            dbname: self.database.clone(),
+            dbname: self.key.clone(),
             socket_directory: None,
             facts: self.facts.clone(),
         }
     }
 
-    /// Ends the process, and the database with it.
+    /// Ends the process, and the database with it, and removes its directory.
     pub fn stop(mut self) -> Result<(), ProvisionError> {
-        self.end()
+        self.end()?;
+        removal::remove(self.directory.path())
     }
 
     fn end(&mut self) -> Result<(), ProvisionError> {
@@ -123,7 +116,7 @@ impl H2 {
         ProvisionError::StartFailed {
             what: "H2".to_owned(),
             detail: detail.to_owned(),
-            log: process::last_lines(&self.log, LOG_LINES),
+            log: process::last_lines(&log_of(self.directory.path()), LOG_LINES),
         }
     }
 }
@@ -135,53 +128,61 @@ impl Drop for H2 {
     }
 }
 
-/// The jar of H2 that would be started, if there is a Java for it.
-///
-/// # Errors
-/// What is missing, with the command that brings it.
-pub fn h2_jar() -> Result<PathBuf, ProvisionError> {
-    java().and_then(|_| jar())
+/// Java's arguments, which it reads from a file: they hold the key, and everybody can read a list of processes. Without
+/// `UsePerfData` it writes no counters to a file while it is measured.
+fn arguments(jar: &Path, port: u16, key: &str) -> String {
+    let jar = jar.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+    format!(
+        "-XX:-UsePerfData -Dh2.bindAddress=127.0.0.1 -cp \"{jar}\"\norg.h2.tools.Server -pg -pgPort {port} -ifNotExists \
+         -key {key} \"{DATABASE}\"\n"
+    )
 }
 
-fn java() -> Result<PathBuf, ProvisionError> {
-    let home = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/java"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|directory| directory.join("java"));
-    let mut places = home.into_iter().chain(on_path);
-    places
-        .find(|place| place.is_file())
-        .ok_or_else(|| missing("no java in JAVA_HOME or on PATH"))
+fn spawn(java: &Java, arguments: &Path, directory: &Path) -> Result<Child, ProvisionError> {
+    let log = fs::File::create(log_of(directory));
+    let failed = |e: std::io::Error| ProvisionError::io(format!("run {}", java.program().display()), &e);
+    let log = log.map_err(failed)?;
+    let mut file = std::ffi::OsString::from("@");
+    file.push(arguments);
+    let mut command: Command = java.command();
+    command.arg(file).current_dir(directory).stdin(Stdio::null());
+    command.stdout(log.try_clone().map_err(failed)?).stderr(log);
+    command.spawn().map_err(failed)
 }
 
-fn jar() -> Result<PathBuf, ProvisionError> {
-    if let Some(named) = std::env::var_os(JAR_VARIABLE).map(PathBuf::from) {
-        let is_there = named.is_file();
-        return is_there
-            .then_some(named)
-            .ok_or_else(|| missing(&format!("{JAR_VARIABLE} names no file")));
-    }
-    let mut places = JARS.iter().map(PathBuf::from);
-    places
-        .find(|place| place.is_file())
-        .ok_or_else(|| missing(&format!("no jar of H2 at {}", JARS[0])))
+fn log_of(directory: &Path) -> PathBuf {
+    directory.join("log")
 }
 
-fn missing(what: &str) -> ProvisionError {
-    ProvisionError::H2Missing {
-        what: what.to_owned(),
-        advice: ADVICE.to_owned(),
-    }
-}
-
-fn facts(java: &Path, jar: &Path) -> Vec<Fact> {
-    let mut facts = vec![Fact::known(SCOPE, "kind", "h2", "order")];
+fn facts(java: &Java, jar: &Path, leash: &Leash) -> Result<Vec<Fact>, ProvisionError> {
+    let mut facts = vec![
+        Fact::known(SCOPE, "kind", "h2", "order"),
+        Fact::known(SCOPE, "h2.database", format!("jdbc:h2:{DATABASE}"), "this program"),
+        Fact::known(
+            SCOPE,
+            "h2.lifetime",
+            "one process and one database for all forks of the run; what Java has compiled stays from fork to fork",
+            "this program",
+        ),
+    ];
     if let Ok(bytes) = fs::read(jar) {
         facts.push(Fact::known(SCOPE, "h2.jar.sha256", digest::of_bytes(bytes), "the jar"));
     }
-    let version = Command::new(java).arg("-version").output();
-    let told = version.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-    if let Some(line) = told.unwrap_or_default().lines().next() {
-        facts.push(Fact::known(SCOPE, "java.version", line, "java -version"));
+    facts.extend(java.facts(leash)?);
+    Ok(facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jars_path_may_hold_whatever_a_path_may() {
+        let told = arguments(Path::new("/a b/\"c\"\\h2.jar"), 5, "k");
+        assert!(told.contains(r#"-cp "/a b/\"c\"\\h2.jar""#), "{told}");
+        assert!(
+            told.contains("-pgPort 5 -ifNotExists -key k \"mem:preview;DB_CLOSE_DELAY=-1\""),
+            "{told}"
+        );
     }
-    facts
 }

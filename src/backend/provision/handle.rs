@@ -212,7 +212,7 @@ impl Warden {
             .map_or_else(|| "it does not end".to_owned(), |s| s.to_string());
         let detail = format!(
             "it ended without a word ({status}); a server that it had started may still run: look for preview-cost-pg- \
-             in the list of processes, or for containers with the label preview-cost"
+             or preview-cost-h2- in the list of processes, or for containers with the label preview-cost"
         );
         ProvisionError::Warden { detail }
     }

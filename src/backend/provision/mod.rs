@@ -6,7 +6,7 @@
 //! `warden` in a process group of its own, with pipes as standard input and output.
 //!
 //! ```text
-//! supervisor ── one Order as a JSON line ──► warden ── starts ──► postgres, or a container
+//! supervisor ── one Order as a JSON line ──► warden ── starts ──► postgres, H2, or a container
 //!            ◄── stages, then Ready ───────
 //!     (runs)      the pipe stays open           (waits)
 //!     gone   ── end of file ──────────────►     stops the server, removes its traces, exits
@@ -17,11 +17,12 @@
 //! database. SIGINT, SIGTERM and SIGHUP sent to the warden itself clean up too.
 //!
 //! **What it cannot survive** is `kill -9` of the warden itself: then the server is an orphan. An ephemeral server
-//! is found by its directory (`preview-cost-pg-*` in the directory for temporary files), a container by its label
-//! (`docker ps --filter label=preview-cost`).
+//! is found by its directory (`preview-cost-pg-*` in the directory for temporary files), H2 likewise
+//! (`preview-cost-h2-*`), a container by its label (`docker ps --filter label=preview-cost`).
 //!
-//! No secret stands in an argument list or a file: orders and answers pass through the pipes, and a container
-//! learns its password from the environment of the engine's command line client.
+//! No secret stands in an argument list or in a file that others may read: orders and answers pass through the pipes, a
+//! container learns its password from the environment of the engine's command line client, and H2 has its key from a
+//! file of this user's alone.
 
 mod account;
 mod binaries;
@@ -31,6 +32,7 @@ mod ephemeral;
 mod error;
 mod h2;
 mod handle;
+mod java;
 mod leash;
 mod prepared;
 mod probe;
@@ -41,8 +43,8 @@ mod wire;
 
 pub use binaries::{Search, ServerBinaries};
 pub use error::ProvisionError;
-pub use h2::h2_jar;
 pub use handle::Provisioned;
+pub use java::h2_jar;
 pub use prepared::Prepared;
 pub use wire::{CopyBy, Order};
 

@@ -88,6 +88,7 @@ impl fmt::Debug for Ready {
             .field("user", &self.user)
             .field("password", &self.password.as_ref().map(|_| "***"))
             .field("dbname", &self.dbname)
+            .field("socket_directory", &self.socket_directory)
             .field("facts", &self.facts)
             .finish()
     }

@@ -5,7 +5,7 @@
 
 mod clone;
 pub mod served;
-mod sql;
+pub(in crate::backend) mod sql;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

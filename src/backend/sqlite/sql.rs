@@ -69,7 +69,7 @@ pub(super) fn update(shape: Shape, field: &Override) -> &'static str {
 }
 
 /// The read with the overrides as parameters: key and value of each, in their order.
-pub(super) fn reenacted(shape: Shape, overrides: &Overrides) -> String {
+pub(in crate::backend) fn reenacted(shape: Shape, overrides: &Overrides) -> String {
     let mut cases: BTreeMap<&str, String> = BTreeMap::new();
     for (place, field) in overrides.iter().enumerate() {
         let column = if shape == Shape::Wide {
@@ -90,13 +90,13 @@ pub(super) fn reenacted(shape: Shape, overrides: &Overrides) -> String {
 }
 
 /// The table of overrides.
-pub(super) const OVERLAY: &str = "CREATE TEMP TABLE IF NOT EXISTS preview_override \
+pub(in crate::backend) const OVERLAY: &str = "CREATE TEMP TABLE IF NOT EXISTS preview_override \
                                   (key PRIMARY KEY, field text NOT NULL, value double precision NOT NULL)";
-pub(super) const EMPTY_OVERLAY: &str = "DELETE FROM temp.preview_override";
-pub(super) const FILL_OVERLAY: &str = "INSERT INTO temp.preview_override VALUES (?1, ?2, ?3)";
+pub(in crate::backend) const EMPTY_OVERLAY: &str = "DELETE FROM temp.preview_override";
+pub(in crate::backend) const FILL_OVERLAY: &str = "INSERT INTO temp.preview_override VALUES (?1, ?2, ?3)";
 
 /// The read with the table of overrides laid over the model.
-pub(super) fn overlaid(shape: Shape) -> String {
+pub(in crate::backend) fn overlaid(shape: Shape) -> String {
     let key = if shape == Shape::Wide { "plan" } else { "name" };
     let over = |column: &str| format!("CASE WHEN o.field = '{column}' THEN o.value ELSE m.{column} END");
     format!(

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::BytesMut;
+use pgwire::error::PgWireError;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{Bind, BindComplete, CloseComplete, Describe, Parse, ParseComplete};
 use pgwire::messages::response::{
@@ -17,7 +18,9 @@ use pgwire::messages::{
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Connection};
 
-use super::statement::{self, Answers, Portal, Prepared, Refusal};
+use super::database::{Database, Session};
+use super::frame;
+use super::statement::{self, Answers, Form, Portal, Prepared, Refusal};
 use super::values;
 
 /// What a client must know of a server, and what it is told.
@@ -36,7 +39,7 @@ impl<T: Read + Write> Client for T {}
 /// A conversation with a client.
 pub(super) struct Conversation<C> {
     client: C,
-    database: Arc<Mutex<Connection>>,
+    session: Session,
     received: BytesMut,
     answers: Gathered,
     context: DecodeContext,
@@ -66,10 +69,10 @@ enum Next {
 }
 
 impl<C: Client> Conversation<C> {
-    pub fn new(client: C, database: Arc<Mutex<Connection>>) -> Self {
+    pub fn new(client: C, database: Arc<Database>) -> Self {
         Self {
             client,
-            database,
+            session: Session::with(database),
             received: BytesMut::with_capacity(READ_BYTES),
             answers: Gathered::default(),
             context: DecodeContext::default(),
@@ -83,10 +86,6 @@ impl<C: Client> Conversation<C> {
     pub fn hold(mut self) {
         // A client that is gone hears nothing.
         let _ = self.answer_all();
-        let database = lock(&self.database);
-        if !database.is_autocommit() {
-            let _ = database.execute_batch("ROLLBACK");
-        }
     }
 
     fn answer_all(&mut self) -> io::Result<()> {
@@ -108,15 +107,33 @@ impl<C: Client> Conversation<C> {
         }
     }
 
-    /// The next message, once it is there whole.
+    /// The next message, once it is there whole. After one that is none, nothing can be understood.
     fn next(&mut self) -> io::Result<Option<Message>> {
-        match Message::decode(&mut self.received, &self.context) {
+        match self.read() {
             Ok(message) => Ok(message),
-            Err(error) => {
-                self.refuse(&Refusal::new("08P01", error.to_string()));
+            Err(refusal) => {
+                self.refuse("FATAL", &refusal);
                 self.send()?;
-                Err(io::Error::new(ErrorKind::InvalidData, error.to_string()))
+                Err(io::Error::new(ErrorKind::InvalidData, refusal.message))
             }
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Message>, Refusal> {
+        let Some(mut cut) = frame::cut(&mut self.received, self.context.awaiting_frontend_startup)? else {
+            return Ok(None);
+        };
+        let wrong = |error: PgWireError| Refusal::new("08P01", error.to_string());
+        // Anything but a wish for encryption is the start.
+        self.context.awaiting_frontend_ssl = self.context.awaiting_frontend_startup;
+        let mut message = Message::decode(&mut cut, &self.context).map_err(wrong)?;
+        if let Some(Message::SslNegotiation(SslNegotiationMetaMessage::None)) = message {
+            self.context.awaiting_frontend_ssl = false;
+            message = Message::decode(&mut cut, &self.context).map_err(wrong)?;
+        }
+        match message {
+            Some(message) => Ok(Some(message)),
+            None => Err(Refusal::new("08P01", "a message is shorter than it must be")),
         }
     }
 
@@ -136,16 +153,16 @@ impl<C: Client> Conversation<C> {
                 self.ready();
                 Next::Send
             }
+            _ if self.skips => Next::More,
             Message::Flush(_) => Next::Send,
             Message::Query(query) => {
                 self.simple(&query.query);
                 self.ready();
                 Next::Send
             }
-            _ if self.skips => Next::More,
             other => {
                 if let Err(refusal) = self.extended(other) {
-                    self.refuse(&refusal);
+                    self.refuse("ERROR", &refusal);
                     self.skips = true;
                 }
                 Next::More
@@ -159,16 +176,12 @@ impl<C: Client> Conversation<C> {
             SslNegotiationMetaMessage::PostgresGss(_) => {
                 self.answers.add(Answer::GssEncResponse(GssEncResponse::Refuse));
             }
-            _ => {
-                self.context.awaiting_frontend_ssl = false;
-                return Next::More;
-            }
+            SslNegotiationMetaMessage::None => return Next::More,
         }
         Next::Send
     }
 
     fn welcome(&mut self) -> Next {
-        self.context.awaiting_frontend_ssl = false;
         self.context.awaiting_frontend_startup = false;
         self.answers.add(Answer::Authentication(Authentication::Ok));
         for (name, value) in PARAMETERS {
@@ -182,18 +195,18 @@ impl<C: Client> Conversation<C> {
     }
 
     fn ready(&mut self) {
-        let status = if lock(&self.database).is_autocommit() {
-            TransactionStatus::Idle
-        } else {
+        let status = if self.session.is_open() {
             TransactionStatus::Transaction
+        } else {
+            TransactionStatus::Idle
         };
         self.answers.add(Answer::ReadyForQuery(ReadyForQuery::new(status)));
     }
 
-    fn refuse(&mut self, refusal: &Refusal) {
+    fn refuse(&mut self, severity: &str, refusal: &Refusal) {
         let fields = vec![
-            (b'S', "ERROR".to_owned()),
-            (b'V', "ERROR".to_owned()),
+            (b'S', severity.to_owned()),
+            (b'V', severity.to_owned()),
             (b'C', refusal.code.to_owned()),
             (b'M', refusal.message.clone()),
         ];
@@ -208,7 +221,7 @@ impl<C: Client> Conversation<C> {
             Message::Execute(execute) => {
                 let name = execute.name.unwrap_or_default();
                 let portal = self.portals.get(&name).ok_or_else(|| unknown("portal", &name))?;
-                portal.execute(&lock(&self.database), &mut self.answers)
+                portal.execute(&self.session, &mut self.answers)
             }
             Message::Close(close) => {
                 let name = close.name.unwrap_or_default();
@@ -225,7 +238,7 @@ impl<C: Client> Conversation<C> {
     }
 
     fn parse(&mut self, parse: Parse) -> Result<(), Refusal> {
-        let prepared = Prepared::of(&lock(&self.database), parse.query, parse.type_oids)?;
+        let prepared = Prepared::of(&*self.session.turn()?, parse.query, parse.type_oids)?;
         self.statements
             .insert(parse.name.unwrap_or_default(), Arc::new(prepared));
         self.answers.add(Answer::ParseComplete(ParseComplete::new()));
@@ -235,6 +248,11 @@ impl<C: Client> Conversation<C> {
     fn bind(&mut self, bind: &Bind) -> Result<(), Refusal> {
         let name = bind.statement_name.clone().unwrap_or_default();
         let prepared = self.statements.get(&name).ok_or_else(|| unknown("statement", &name))?;
+        let (given, wanted) = (bind.parameters.len(), prepared.types.len());
+        if given != wanted {
+            let message = format!("{given} parameters came where the statement has {wanted}");
+            return Err(Refusal::new("08P01", message));
+        }
         let parameters = bind.parameters.iter().enumerate().map(|(place, bytes)| {
             let kind = prepared.types.get(place).copied().unwrap_or_default();
             let is_binary = values::is_binary(&bind.parameter_format_codes, place);
@@ -261,15 +279,13 @@ impl<C: Client> Conversation<C> {
             let portal = self.portals.get(&name).ok_or_else(|| unknown("portal", &name))?;
             (&*portal.prepared, portal.formats.as_slice())
         };
-        let database = lock(&self.database);
-        let statement = database.prepare_cached(&prepared.sql)?;
+        let row = prepared.described(&self.session, formats)?;
         if is_statement {
-            let known = |place| prepared.types.get(place).copied().unwrap_or_default();
-            let types = (0..statement.parameter_count()).map(known).collect();
+            let types = prepared.types.clone();
             self.answers
                 .add(Answer::ParameterDescription(ParameterDescription::new(types)));
         }
-        self.answers.add(match statement::described(&statement, formats) {
+        self.answers.add(match row {
             Some(row) => Answer::RowDescription(row),
             None => Answer::NoData(NoData::new()),
         });
@@ -278,10 +294,12 @@ impl<C: Client> Conversation<C> {
 
     /// Statements as text, each cut off by SQLite itself. After an error the rest is skipped.
     fn simple(&mut self, sql: &str) {
-        let database = Arc::clone(&self.database);
-        let database = lock(&database);
-        if let Err(refusal) = simple(&database, sql, &mut self.answers) {
-            self.refuse(&refusal);
+        let ran = match self.session.turn() {
+            Ok(turn) => simple(&turn, sql, &mut self.answers),
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = ran {
+            self.refuse("ERROR", &refusal);
         }
     }
 }
@@ -295,7 +313,7 @@ fn simple(database: &Connection, sql: &str, answers: &mut Gathered) -> Result<()
             answers.add(Answer::RowDescription(row));
         }
         let text = statement.expanded_sql().unwrap_or_default();
-        statement::run(&mut statement, &text, &[], database, answers)?;
+        statement::run(&mut statement, &text, Form::default(), database, answers)?;
     }
     if !any {
         answers.add(Answer::EmptyQueryResponse(EmptyQueryResponse::new()));
@@ -305,9 +323,4 @@ fn simple(database: &Connection, sql: &str, answers: &mut Gathered) -> Result<()
 
 fn unknown(what: &str, name: &str) -> Refusal {
     Refusal::new("26000", format!("there is no {what} {name:?}"))
-}
-
-/// A thread that panicked left the database as SQLite has it.
-fn lock(database: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
-    database.lock().unwrap_or_else(PoisonError::into_inner)
 }

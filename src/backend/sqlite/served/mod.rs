@@ -9,6 +9,8 @@
 //! What it does not do: authentication, TLS, COPY, portals that are fetched in parts, and cancelling.
 
 mod conversation;
+mod database;
+mod frame;
 mod statement;
 mod values;
 
@@ -17,7 +19,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ use crate::backend::BackendError;
 use crate::backend::postgres::Target;
 use crate::workload::{Shape, Workload};
 use conversation::Conversation;
+use database::Database;
 
 /// Hidden subcommand that the server runs as.
 pub const SUBCOMMAND: &str = "sqlite-server";
@@ -174,7 +177,11 @@ pub fn main() -> ExitCode {
         eprintln!("this subcommand is for preview-cost itself; see `preview-cost run --help`");
         return ExitCode::FAILURE;
     };
-    let started = open(&order.model).and_then(|session| listen(session, &order.at).map_err(|error| error.to_string()));
+    let started = open(&order.model).and_then(|session| {
+        let patience = Duration::from_millis(order.model.busy_timeout_ms);
+        let database = Arc::new(Database::new(session.connection, patience));
+        listen(&database, &order.at).map_err(|error| error.to_string())
+    });
     let word = match started {
         Ok(number) => Word::Listening(number),
         Err(message) => Word::Failed(message),
@@ -212,8 +219,8 @@ fn socket_in(directory: &Path) -> PathBuf {
 }
 
 /// Serves every client in a thread of its own, all of them on one database; gives the port.
-fn listen(session: SqliteSession, at: &ServedAt) -> io::Result<u16> {
-    let database = Arc::new(Mutex::new(session.connection));
+fn listen(database: &Arc<Database>, at: &ServedAt) -> io::Result<u16> {
+    let database = Arc::clone(database);
     match at {
         ServedAt::Tcp => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
