@@ -12,6 +12,9 @@ use crate::plan::CellKind;
 use crate::step::Step;
 use crate::units::{CellIndex, ForkIndex, Nanos, PairIndex};
 
+/// A row of a table that forks bring, with its cell and fork.
+pub(super) type OfFork<T> = (CellIndex, ForkIndex, T);
+
 /// What is wrong with a row: its place in the frame, and the words for it.
 pub(super) type RowFault = (usize, String);
 
@@ -353,7 +356,7 @@ impl PairRow {
     }
 
     /// The pairs of a frame, each with its cell and fork.
-    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<OfFork<Self>>, RowFault> {
         let of = |row: Row<'_>| {
             let side = |start: &str, time: &str, answer: &str| SideRow {
                 start: row.nanos(start),
@@ -405,7 +408,7 @@ impl StepRow {
     }
 
     /// The steps of a frame, each with its cell and fork.
-    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<OfFork<Self>>, RowFault> {
         let of = |row: Row<'_>| {
             let time: i64 = row.integer("step_ns")?;
             if time < 0 {
@@ -455,7 +458,7 @@ impl WireRow {
     }
 
     /// The passages of a frame, each with its cell and fork.
-    pub(super) fn rows(frame: &Frame) -> Result<Vec<(CellIndex, ForkIndex, Self)>, RowFault> {
+    pub(super) fn rows(frame: &Frame) -> Result<Vec<OfFork<Self>>, RowFault> {
         let of = |row: Row<'_>| {
             let held: i64 = row.integer("held_ns")?;
             if held < 0 {

@@ -80,13 +80,11 @@ impl Frames {
                     return;
                 }
                 let [_, length @ ..] = self.header;
-                match usize::try_from(i32::from_be_bytes(length) - LENGTH_MIN) {
-                    Ok(body) => self.body = body,
-                    Err(_) => {
-                        self.is_lost = true;
-                        return;
-                    }
-                }
+                let Ok(body) = usize::try_from(i32::from_be_bytes(length).saturating_sub(LENGTH_MIN)) else {
+                    self.is_lost = true;
+                    return;
+                };
+                self.body = body;
             }
             let more = bytes.len().min(self.body);
             (self.body, bytes) = (self.body - more, &bytes[more..]);

@@ -12,7 +12,7 @@
 //! * **Delay** is what one round trip is longer by; half of it is held on either way. What came in one read leaves together,
 //!   half the delay after it was read: the delay of one burst never adds to that of the next.
 //! * **Round trips** are counted as the protocol knows them: changes from nothing awaited to an answer awaited, where every
-//!   Query, Sync and FunctionCall awaits one ReadyForQuery. Start-up, COPY and Flush are told apart. Counting writes would
+//!   `Query`, `Sync` and `FunctionCall` awaits one `ReadyForQuery`. Start-up, COPY and Flush are told apart. Counting writes would
 //!   count what TCP splits and joins, and counting Syncs would count those that left together.
 
 pub mod child;

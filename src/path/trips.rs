@@ -10,7 +10,7 @@ pub(super) struct Conversation {
     to_client: Frames,
     is_ready: bool,
     is_copying: bool,
-    /// ReadyForQuerys that are awaited.
+    /// How many `ReadyForQuery` are awaited.
     awaited: u32,
 }
 

@@ -54,7 +54,7 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let name = name(wire.name, &mut reader);
     let title = text(wire.title, "title", &mut reader);
     let question = text(wire.question, "question", &mut reader);
-    let backends = backends(wire.backend, wire.backends, &mut reader);
+    let backends = backends(&wire.backend, wire.backends, &mut reader);
     let grid = grid(wire.grid, backends.as_deref().unwrap_or_default(), &mut reader);
     let measure = measure(wire.measure, backends.as_deref().unwrap_or_default(), &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
