@@ -1,19 +1,26 @@
 //! Whether a run is being written: its process holds an advisory lock (`flock`) on the run's `manifest.toml`.
 //!
 //! That file is there before anything else and is never replaced. The system drops the lock when the process ends,
-//! however it ends, and no worker inherits it. So the lock is free exactly when nobody writes the run: after a
+//! however it ends, and no worker inherits it; one that was just being started when its run was killed holds it for a moment,
+//! between fork and exec, so who finds it held tries again for a while. So the lock is free exactly when nobody writes the run: after a
 //! `kill -9` as after a good end. On a file system that is shared between machines it says as much as that system's
 //! locks do.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::durable;
 use super::error::{TakeUpError, WriteError};
 
 /// Name of the file that is locked.
 pub(super) const MANIFEST_TEXT: &str = "manifest.toml";
+
+/// How long a lock that is held is asked for again.
+const PATIENCE: Duration = Duration::from_secs(1);
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// The right to write a run; given back when dropped.
 #[derive(Debug)]
@@ -39,7 +46,13 @@ impl RunLock {
         let path = directory.join(MANIFEST_TEXT);
         let io = |source: io::Error| WriteError::io(&path)(source);
         let file = OpenOptions::new().write(true).open(&path).map_err(io)?;
-        match file.try_lock() {
+        let begun = Instant::now();
+        let mut outcome = file.try_lock();
+        while matches!(outcome, Err(TryLockError::WouldBlock)) && begun.elapsed() < PATIENCE {
+            thread::sleep(BETWEEN_TRIES);
+            outcome = file.try_lock();
+        }
+        match outcome {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(TakeUpError::Running {
                 run: directory.to_owned(),
