@@ -14,6 +14,16 @@ use super::{Delay, PathError};
 /// How long it waits after a client could not be taken, as where this process has no file descriptor left.
 const BREATH: Duration = Duration::from_millis(10);
 
+/// How often it looks, at most, whether what is being written has been noted.
+const LOOKS: u32 = 100;
+
+/// What is kept of what passes, and how many connections are writing something that is not in it yet.
+#[derive(Debug, Default)]
+struct Notes {
+    log: Mutex<Log>,
+    writing: AtomicU32,
+}
+
 /// What is kept of what passes.
 #[derive(Debug, Default)]
 struct Log {
@@ -29,7 +39,7 @@ pub struct Proxy {
     listens_on: Endpoint,
     to: Endpoint,
     delay: Delay,
-    log: Arc<Mutex<Log>>,
+    notes: Arc<Notes>,
     connections: AtomicU32,
 }
 
@@ -53,10 +63,13 @@ impl Proxy {
             listens_on,
             to: to.clone(),
             delay,
-            log: Arc::new(Mutex::new(Log {
-                tally: Tally::default(),
-                passages: keeping.then(Vec::new),
-            })),
+            notes: Arc::new(Notes {
+                log: Mutex::new(Log {
+                    tally: Tally::default(),
+                    passages: keeping.then(Vec::new),
+                }),
+                writing: AtomicU32::new(0),
+            }),
             connections: AtomicU32::new(0),
         })
     }
@@ -79,22 +92,23 @@ impl Proxy {
 
     fn serve_one(&self, client: Stream) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        let (to, delay, log) = (self.to.clone(), self.delay, Arc::clone(&self.log));
+        let (to, delay, notes) = (self.to.clone(), self.delay, Arc::clone(&self.notes));
         thread::spawn(move || {
-            if let Err(error) = relay::serve(&client, &to, number, delay, &mut Listening(&log)) {
-                lock(&log).tally.failed(&error);
+            if let Err(error) = relay::serve(&client, &to, number, delay, &mut Listening(&notes)) {
+                notes.lock().tally.failed(&error);
             }
         });
     }
 
     /// What passed so far, summed up.
     pub fn tally(&self) -> Tally {
-        lock(&self.log).tally.clone()
+        self.notes.settled().tally.clone()
     }
 
-    /// What passed so far, in the order in which it was received; empty where it is not kept.
+    /// What passed so far, in the order in which it was received; empty where it is not kept. Whatever a peer has got is
+    /// among it.
     pub fn passages(&self) -> Vec<Passage> {
-        let mut passages = lock(&self.log).passages.clone().unwrap_or_default();
+        let mut passages = self.notes.settled().passages.clone().unwrap_or_default();
         passages.sort_by_key(|passage| passage.received);
         passages
     }
@@ -106,19 +120,27 @@ impl Drop for Proxy {
     }
 }
 
-struct Listening<'a>(&'a Mutex<Log>);
+struct Listening<'a>(&'a Notes);
 
 impl Ear for Listening<'_> {
     fn began(&mut self, kind: Kind) {
-        let mut log = lock(self.0);
+        let mut log = self.0.lock();
         match kind {
             Kind::Session => log.tally.connections += 1,
             Kind::Cancel => log.tally.cancel_requests += 1,
         }
     }
 
+    fn writes(&mut self) {
+        self.0.writing.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn wrote(&mut self) {
+        self.0.writing.fetch_sub(1, Ordering::SeqCst);
+    }
+
     fn passed(&mut self, passage: Passage) {
-        let mut log = lock(self.0);
+        let mut log = self.0.lock();
         log.tally.add(&passage);
         if let Some(passages) = &mut log.passages {
             passages.push(passage);
@@ -126,11 +148,25 @@ impl Ear for Listening<'_> {
     }
 
     fn refused_encryption(&mut self) {
-        lock(self.0).tally.encryption_refused += 1;
+        self.0.lock().tally.encryption_refused += 1;
     }
 }
 
-/// A thread that panicked leaves sums that are whole.
-fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
+impl Notes {
+    /// A thread that panicked leaves sums that are whole.
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The log with everything in it that was written. Writes never block, so it waits for an instant, and not at all where
+    /// all is still; where connections are busy, there is no end of it, and what is noted is told.
+    fn settled(&self) -> MutexGuard<'_, Log> {
+        for _ in 0..LOOKS {
+            if self.writing.load(Ordering::SeqCst) == 0 {
+                break;
+            }
+            thread::sleep(BREATH);
+        }
+        self.lock()
+    }
 }

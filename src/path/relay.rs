@@ -40,6 +40,10 @@ pub(super) enum Kind {
 pub(super) trait Ear {
     /// A connection said what it is, and has reached the server.
     fn began(&mut self, kind: Kind);
+    /// What is due is about to be written: who gets it may act on it before it is noted.
+    fn writes(&mut self);
+    /// What was written has passed, and is noted.
+    fn wrote(&mut self);
     fn passed(&mut self, passage: Passage);
     /// A client asked for encryption, and was told that there is none.
     fn refused_encryption(&mut self);
@@ -117,7 +121,13 @@ impl Relay<'_> {
         while self.ways.iter().any(|way| !way.is_over) {
             let now = monotonic();
             for way in &mut self.ways {
-                way.release(now, self.number, self.ear)?;
+                if way.is_due(now) {
+                    self.ear.writes();
+                    let released = way.release(now, self.number, self.ear);
+                    self.ear.wrote();
+                    released?;
+                }
+                way.pass_on_the_end();
             }
             // A way that ended may have been the last one.
             if self.ways.iter().all(|way| way.is_over) {
@@ -229,13 +239,25 @@ impl<'a> OneWay<'a> {
         });
     }
 
-    /// Writes what is due, as far as the receiver takes it; passes the end on when nothing is held any more.
+    fn is_due(&self, now: Nanos) -> bool {
+        let next = self.queue.front();
+        next.is_some_and(|next| next.received.0 + self.held_for.0 <= now.0)
+    }
+
+    /// Tells the receiver that nothing more comes, where nothing is held any more.
+    fn pass_on_the_end(&mut self) {
+        if self.has_ended && self.queue.is_empty() && !self.is_over {
+            self.to.finish();
+            self.is_over = true;
+        }
+    }
+
+    /// Writes what is due, as far as the receiver takes it.
     fn release(&mut self, now: Nanos, number: u32, ear: &mut dyn Ear) -> io::Result<()> {
         self.is_blocked = false;
-        while let Some(next) = self.queue.front_mut() {
-            if next.received.0 + self.held_for.0 > now.0 {
-                return Ok(());
-            }
+        while self.is_due(now)
+            && let Some(next) = self.queue.front_mut()
+        {
             next.released.get_or_insert_with(monotonic);
             match (&mut &*self.to).write(&next.bytes[next.written..]) {
                 Ok(written) => next.written += written,
@@ -256,10 +278,6 @@ impl<'a> OneWay<'a> {
                 self.queued -= done.bytes.len();
                 ear.passed(self.passage(done, number));
             }
-        }
-        if self.has_ended && !self.is_over {
-            self.to.finish();
-            self.is_over = true;
         }
         Ok(())
     }

@@ -188,3 +188,50 @@ fn a_client_that_speaks_something_else_is_let_go() {
     drop(TcpStream::connect(("127.0.0.1", port_of(&proxy))));
     proxy.finish().unwrap();
 }
+
+#[test]
+fn a_server_that_breaks_off_ends_its_client_and_only_after_what_it_said() {
+    let (proxy, mut client, served) = proxy_before(micros(2_000), |mut stream| {
+        take(&mut stream, STARTUP.len());
+        stream.write_all(READY).unwrap();
+        // What is not read when it leaves makes the end a reset.
+        while stream.peek(&mut [0; 5]).unwrap() < 5 {
+            thread::yield_now();
+        }
+    });
+    client.write_all(STARTUP).unwrap();
+    assert_eq!(take(&mut client, READY.len()), READY);
+    client.write_all(b"S\0\0\0\x04").unwrap();
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty());
+    served.join().unwrap();
+    // Its listener went with it; the next client is let go without an answer.
+    let mut next = TcpStream::connect(("127.0.0.1", port_of(&proxy))).unwrap();
+    next.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    next.write_all(STARTUP).unwrap();
+    assert_eq!(next.read(&mut [0]).unwrap(), 0);
+    let passages = proxy.finish().unwrap();
+    assert_eq!(passages.iter().map(|passage| passage.round_trips).sum::<u32>(), 1);
+}
+
+#[test]
+fn an_answer_that_arrived_is_told_however_soon_it_is_over() {
+    for _ in 0..60 {
+        let (proxy, mut client, served) = proxy_before(Delay::NONE, |mut stream| {
+            take(&mut stream, STARTUP.len());
+            stream.write_all(READY).unwrap();
+            take(&mut stream, 5);
+            stream.write_all(b"Z\0\0\0\x05I").unwrap();
+            // Until the proxy leaves, by a reset where it was killed.
+            let _ = stream.read(&mut [0]);
+        });
+        client.write_all(STARTUP).unwrap();
+        take(&mut client, READY.len());
+        client.write_all(b"S\0\0\0\x04").unwrap();
+        take(&mut client, 6);
+        let passages = proxy.finish().unwrap();
+        assert_eq!(messages(&passages, Way::ToClient, b'Z'), 2, "{passages:?}");
+        served.join().unwrap();
+    }
+}

@@ -42,6 +42,19 @@ const NEVER: &[(&str, &[&str])] = &[
     ),
     ("src/publication", &["crate::run", "crate::command"]),
     ("src/strategy", &["std::fs"]),
+    // It serves any client, so it knows the protocol's framing and nobody who speaks it.
+    (
+        "src/path",
+        &[
+            "crate::backend",
+            "crate::strategy",
+            "crate::workload",
+            "crate::manifest",
+            "crate::plan",
+            "crate::run",
+            "crate::archive",
+        ],
+    ),
 ];
 
 /// What only the rooms named may mention.
