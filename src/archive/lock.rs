@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::durable;
 use super::error::{TakeUpError, WriteError};
@@ -18,8 +18,8 @@ use super::error::{TakeUpError, WriteError};
 /// Name of the file that is locked.
 pub(super) const MANIFEST_TEXT: &str = "manifest.toml";
 
-/// How long a lock that is held is asked for again.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a lock that is held is asked for.
+const TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// The right to write a run; given back when dropped.
@@ -46,9 +46,11 @@ impl RunLock {
         let path = directory.join(MANIFEST_TEXT);
         let io = |source: io::Error| WriteError::io(&path)(source);
         let file = OpenOptions::new().write(true).open(&path).map_err(io)?;
-        let begun = Instant::now();
         let mut outcome = file.try_lock();
-        while matches!(outcome, Err(TryLockError::WouldBlock)) && begun.elapsed() < PATIENCE {
+        for _ in 1..TRIES {
+            if !matches!(outcome, Err(TryLockError::WouldBlock)) {
+                break;
+            }
             thread::sleep(BETWEEN_TRIES);
             outcome = file.try_lock();
         }
