@@ -3,7 +3,7 @@
 CARGO ?= cargo
 NAME ?= sqlite-memory
 
-.PHONY: help build experiment test lint postgres h2 netem-test test-container mount-test browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
+.PHONY: help build experiment test lint postgres h2 test-container mount-test browser-test recompute-check release-check bench bench-large bench-build fuzz readme clean
 
 help: ## List the targets.
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-34s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,7 +72,7 @@ target/release-venv/ready: .ci/release-requirements.txt
 	touch $@
 
 bench: ## Measure the program itself; results are ratios beside their bounds.
-	$(CARGO) bench --locked --bench analyze_time --bench bootstrap_time --bench bytes_a_row --bench harness_time --bench rollback_preview
+	$(CARGO) bench --locked --bench analyze_time --bench bootstrap_time --bench bytes_a_row --bench harness_time --bench path_hold --bench rollback_preview
 
 bench-large: ## Measure analyze on a run of 10 million pairs against DuckDB; LARGE_PAIRS=… for another number.
 	$(CARGO) bench --locked --bench large_runs

@@ -195,8 +195,9 @@ pub const CELL_FIGURES: &[Definition] = &[
     define(
         "distance.median",
         Unit::Nanos,
-        "nearest-rank median over forks of the distance before and after the pairs",
-        "forks.distance_before_ns, forks.distance_after_ns",
+        "nearest-rank median over forks of the distance before and after the pairs; of the subject's own connection, where \
+         it has one",
+        "forks.distance_before_ns, forks.distance_after_ns, forks.subject_distance_ns",
     ),
     define(
         "difference.trips",

@@ -10,6 +10,8 @@ use crate::units::Nanos;
 
 /// Steps of one preview that are told apart; what comes beyond is added to the last.
 const STEPS_MAX: usize = 8;
+/// What an archive gives as the reason where the manifest asks for no steps, which surprises nobody.
+pub const NOT_ASKED_FOR: &str = "the manifest asks for none";
 
 /// A timed part of a preview.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::interval::{self, Mean};
 use super::summary::CellSummary;
 use super::wire::WireDigest;
 use crate::archive::{ForkRow, ForkStatus, PoolWork};
+use crate::step;
 
 /// Fewest forks for an interval over forks to be worth much.
 const FORKS_MIN: usize = 5;
@@ -205,6 +206,9 @@ fn of_cell(examined: &Examined, summary: &CellSummary, facts: &RunFacts) -> Vec<
     if let Some(message) = background(examined) {
         add("background-work", message);
     }
+    if let Some(message) = without_steps(examined) {
+        add("no-steps", message);
+    }
     let Some(difference) = &summary.difference else {
         return warnings;
     };
@@ -299,6 +303,19 @@ fn background(examined: &Examined) -> Option<String> {
         sum(|pool| i64::from(pool.waits)),
         sum(|pool| pool.wait.0) / 1e6,
     ))
+}
+
+/// Forks whose steps could not be recorded, though the manifest asks for them.
+fn without_steps(examined: &Examined) -> Option<String> {
+    let reasons = examined.forks.iter().filter_map(|fork| fork.steps_off.as_deref());
+    let reasons: Vec<&str> = reasons.filter(|reason| *reason != step::NOT_ASKED_FOR).collect();
+    reasons.first().map(|first| {
+        format!(
+            "In {} of {} forks the steps of measured previews were not recorded: {first}.",
+            reasons.len(),
+            examined.forks.len()
+        )
+    })
 }
 
 /// Forks in which a side's level still changed after the warm-up.

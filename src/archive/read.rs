@@ -7,7 +7,7 @@ use super::audit::ChainFault;
 use super::by_fork::ByFork;
 use super::chain::{CHAIN, Chain, ChainEntry, SealState};
 use super::codec::{FileIdentity, Frame, TableReader};
-use super::convert::RowFault;
+use super::convert::{OfFork, RowFault};
 use super::error::ReadError;
 use super::rows::{CellRow, FactRow, ForkPairs, ForkRow, ForkSteps, ForkWire, PairRow, Setting, StepRow, WireRow};
 use super::rows_digest;
@@ -15,7 +15,6 @@ use super::schema::{CELLS, ENVIRONMENT, FORK_TABLES, FORKS, MANIFEST, PAIRS, STE
 use super::sums::{self, ANNOUNCED, FileSums, SUMS};
 use super::times::{self, ForkTimes};
 use super::write::{announced_names, kind_in_part, part_name, sealed_names};
-use crate::units::{CellIndex, ForkIndex};
 
 /// The minor schema version from which on a run has a chain.
 const CHAINED_SINCE: u32 = 1;
@@ -216,7 +215,7 @@ impl Archive {
     fn for_each_fork_rows<T>(
         &self,
         table: &'static Table,
-        rows: fn(&Frame) -> Result<Vec<(CellIndex, ForkIndex, T)>, RowFault>,
+        rows: fn(&Frame) -> Result<Vec<OfFork<T>>, RowFault>,
         mut take: impl FnMut(&ForkRow, Vec<T>),
     ) -> Result<(), ReadError> {
         self.for_each_part(table, |path, forks| {

@@ -372,7 +372,9 @@ impl CellRow {
     pub fn further(&self) -> String {
         let named = self.backend_name.iter().chain(&self.schema_shape).cloned();
         let delay = self.path_delay.map(|delay| format!("+{} µs", delay.0 / 1_000));
-        named.chain(delay).map(|word| format!(", {word}")).collect()
+        named
+            .chain(delay)
+            .fold(String::new(), |words, word| words + ", " + &word)
     }
 }
 

@@ -65,10 +65,9 @@ impl Instance {
         let server = Provisioned::start(&self.exe, &order, &mut |_| {}).map_err(unable)?;
         let password = server.password().map(Secret::new);
         let target = Target::loopback(server.port(), server.user(), password, server.dbname());
-        steps.enter(Step::Exchange);
         let read = WireSession::connect(&target, self.deadline)
             .map_err(BackendError::from)
-            .and_then(|session| self.table.write_and_read(session, overrides, workload));
+            .and_then(|session| self.table.write_and_read(session, overrides, workload, steps));
         steps.enter(Step::Discard);
         let stopped = server.stop().map_err(unable);
         let read = read?;

@@ -180,6 +180,7 @@ impl CommandError {
         match self {
             Self::Manifest(_)
             | Self::Plan(_)
+            | Self::Path(PathError::Address { .. } | PathError::Delay { .. })
             | Self::UrlForSqlite { .. }
             | Self::NothingToRegister { .. }
             | Self::Registration(RegistrationError::OtherText(_))
@@ -199,7 +200,6 @@ impl CommandError {
             | Self::NothingToRecompute { .. } => Exit::Archive,
             Self::Ledger(error) => of_write(error),
             Self::Clean(error) => of_clean(error),
-            Self::Path(PathError::Address { .. } | PathError::Delay { .. }) => Exit::Usage,
             Self::Path(_) | Self::Missing(_) => Exit::Backend,
             Self::File { action: "write", .. } | Self::Exists { .. } | Self::NotEmpty { .. } | Self::Foreign { .. } => {
                 Exit::Write

@@ -61,6 +61,7 @@ fn told(tally: &Tally, as_json: bool) -> String {
     line("connections", tally.connections.to_string());
     line("round trips", tally.round_trips.to_string());
     line("client writes", tally.client_writes.to_string());
+    line("server writes", tally.server_writes.to_string());
     line("bytes to server", tally.bytes_to_server.to_string());
     line("bytes to client", tally.bytes_to_client.to_string());
     line("messages to server", tally.messages_to_server.to_string());
@@ -76,6 +77,9 @@ fn told(tally: &Tally, as_json: bool) -> String {
     line("cancel requests", tally.cancel_requests.to_string());
     line("TLS refused", tally.encryption_refused.to_string());
     line("connections failed", tally.failed.to_string());
+    if let Some(why) = &tally.last_failure {
+        line("the last of them", why.clone());
+    }
     if let (Some(median), Some(most)) = (tally.overshoot(1, 2), tally.overshoot(99, 100)) {
         let micros = |nanos: i64| nanos as f64 / 1e3;
         line(

@@ -98,6 +98,18 @@ impl Backend {
         !matches!(self, Self::Sqlite { socket: None, .. })
     }
 
+    /// Whether the process that answers is one of the run's own on this machine, or the worker itself.
+    pub fn process_is_ours(&self) -> bool {
+        matches!(
+            self,
+            Self::Sqlite { .. }
+                | Self::Postgres {
+                    server: Server::Ephemeral { .. },
+                    ..
+                }
+        )
+    }
+
     /// The words that stand for this backend in cells, tables and the derivation of random orders.
     pub fn label(&self) -> String {
         match self {

@@ -123,6 +123,8 @@ pub struct Measure {
     pub order: PairOrder,
     /// Whether the steps of previews are noted.
     pub steps: StepsWish,
+    /// Which processors worker and server run on.
+    pub processors: Processors,
     /// Longest that one answer of the backend may take.
     pub timeout: Nanos,
 }
@@ -168,6 +170,29 @@ impl StepsWish {
             Self::Auto => "auto",
             Self::On => "on",
             Self::Off => "off",
+        }
+    }
+}
+
+/// Which processors worker and server run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Processors {
+    /// Where the system puts them.
+    Free,
+    /// The worker on one, the server's process on another.
+    Apart,
+}
+
+impl Processors {
+    /// Each, as a manifest names it.
+    pub const ALL: [Self; 2] = [Self::Free, Self::Apart];
+
+    /// The manifest's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Apart => "apart",
         }
     }
 }

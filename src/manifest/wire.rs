@@ -85,6 +85,7 @@ pub(super) struct MeasureWire {
     pub seed: Option<At<Number>>,
     pub order: Option<At<String>>,
     pub steps: Option<At<String>>,
+    pub processors: Option<At<String>>,
     pub timeout_ms: Option<At<Number>>,
 }
 
@@ -218,6 +219,7 @@ fn measure(mut section: Section<'_>, reader: &mut Reader<'_>) -> MeasureWire {
         seed: section.number(reader, "seed"),
         order: section.string(reader, "order"),
         steps: section.string(reader, "steps"),
+        processors: section.string(reader, "processors"),
         timeout_ms: section.number(reader, "timeout_ms"),
     };
     section.end(reader);

@@ -49,6 +49,8 @@ pub struct PathProxy {
     orders: ChildStdin,
     words: Lines<BufReader<ChildStdout>>,
     endpoint: Endpoint,
+    /// Before that, a socket's file there is somebody else's.
+    is_listening: bool,
 }
 
 impl PathProxy {
@@ -78,9 +80,10 @@ impl PathProxy {
             orders,
             words: BufReader::new(words).lines(),
             endpoint: listen.clone(),
+            is_listening: false,
         };
         match proxy.hear()? {
-            Word::Listening(endpoint) => proxy.endpoint = endpoint,
+            Word::Listening(endpoint) => (proxy.endpoint, proxy.is_listening) = (endpoint, true),
             Word::Failed(message) => return Err(PathError::Child(message)),
             Word::Passages(_) | Word::End => return Err(PathError::Child("it said something unclear".to_owned())),
         }
@@ -129,7 +132,9 @@ impl Drop for PathProxy {
         // It may have ended by itself; then there is nothing to kill and the wait returns at once.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        self.endpoint.remove_socket();
+        if self.is_listening {
+            self.endpoint.remove_socket();
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 const HEADER: usize = 5;
 /// The length counts itself.
 const LENGTH_MIN: i32 = 4;
+/// PostgreSQL sends and takes no message of a gibibyte.
+const LENGTH_MAX: i32 = 1 << 30;
 
 /// Messages by type, in the order in which each type first came: `B4 E4 S1`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,13 +82,12 @@ impl Frames {
                     return;
                 }
                 let [_, length @ ..] = self.header;
-                match usize::try_from(i32::from_be_bytes(length) - LENGTH_MIN) {
-                    Ok(body) => self.body = body,
-                    Err(_) => {
-                        self.is_lost = true;
-                        return;
-                    }
+                let length = i32::from_be_bytes(length);
+                if !(LENGTH_MIN..LENGTH_MAX).contains(&length) {
+                    self.is_lost = true;
+                    return;
                 }
+                self.body = (length - LENGTH_MIN) as usize;
             }
             let more = bytes.len().min(self.body);
             (self.body, bytes) = (self.body - more, &bytes[more..]);
@@ -122,6 +123,17 @@ mod tests {
         frames.take(&message(b'Q', 3), |kind| seen.push(kind));
         frames.take(b"Q\xff\xff\xff\xffQ\0\0\0\x04", |kind| seen.push(kind));
         assert_eq!((seen, frames.is_lost()), (vec![b'Q'], true));
+    }
+
+    #[test]
+    fn no_length_is_too_strange() {
+        for length in [0, 3, 0x7fff_ffff, 0x8000_0000, 0x8000_0003, u32::MAX] {
+            let mut frames = Frames::default();
+            let bytes = [[b'Q'].as_slice(), &length.to_be_bytes(), b"Q\0\0\0\x04"].concat();
+            let mut seen = 0;
+            frames.take(&bytes, |_| seen += 1);
+            assert_eq!((frames.is_lost(), seen), (true, 0), "{length:x}");
+        }
     }
 
     #[test]

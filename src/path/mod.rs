@@ -12,7 +12,7 @@
 //! * **Delay** is what one round trip is longer by; half of it is held on either way. What came in one read leaves together,
 //!   half the delay after it was read: the delay of one burst never adds to that of the next.
 //! * **Round trips** are counted as the protocol knows them: changes from nothing awaited to an answer awaited, where every
-//!   Query, Sync and FunctionCall awaits one ReadyForQuery. Start-up, COPY and Flush are told apart. Counting writes would
+//!   `Query`, `Sync` and `FunctionCall` awaits one `ReadyForQuery`. Start-up, COPY and Flush are told apart. Counting writes would
 //!   count what TCP splits and joins, and counting Syncs would count those that left together.
 
 pub mod child;
@@ -63,9 +63,11 @@ impl Delay {
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let wrong = || PathError::Delay { text: text.to_owned() };
         let units = [("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
-        let unit = units.iter().find(|(unit, _)| text.ends_with(unit));
-        let (digits, nanos) = match unit {
-            Some((unit, nanos)) => (text.trim_end_matches(unit).trim_end(), *nanos),
+        let with_unit = units
+            .iter()
+            .find_map(|(unit, nanos)| Some((text.strip_suffix(unit)?, *nanos)));
+        let (digits, nanos) = match with_unit {
+            Some((digits, nanos)) => (digits.trim_end(), nanos),
             None if text == "0" => (text, 0.0),
             None => return Err(wrong()),
         };
@@ -98,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(nanos(text).unwrap(), expected, "{text}");
         }
-        for text in ["", "250", "us", "-1ms", "1h", "11s", "NaNms"] {
+        for text in ["", "250", "us", "-1ms", "1h", "11s", "NaNms", "5ss", "1usus"] {
             assert!(nanos(text).is_err(), "{text:?}");
         }
     }

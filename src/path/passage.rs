@@ -19,7 +19,7 @@ pub enum Way {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Apart {
-    /// Before the first ReadyForQuery.
+    /// Before the first `ReadyForQuery`.
     Startup,
     /// While COPY streams.
     Copy,

@@ -1,15 +1,18 @@
 //! The proxy itself: takes connections, and serves each in a thread of its own.
 
-use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use super::endpoint::{Endpoint, Listener, Stream};
 use super::passage::Passage;
 use super::relay::{self, Ear, Kind};
 use super::tally::Tally;
 use super::{Delay, PathError};
+
+/// How long it waits after a client could not be taken, as where this process has no file descriptor left.
+const BREATH: Duration = Duration::from_millis(10);
 
 /// What is kept of what passes.
 #[derive(Debug, Default)]
@@ -69,7 +72,7 @@ impl Proxy {
             match self.listener.accept() {
                 Ok(client) => self.serve_one(client),
                 // A client that was gone again before it was taken is no reason to stop.
-                Err(_) => thread::yield_now(),
+                Err(_) => thread::sleep(BREATH),
             }
         }
     }
@@ -78,8 +81,9 @@ impl Proxy {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let (to, delay, log) = (self.to.clone(), self.delay, Arc::clone(&self.log));
         thread::spawn(move || {
-            let outcome = relay::serve(&client, &to, number, delay, &mut Listening(&log));
-            count(&mut lock(&log).tally, &outcome);
+            if let Err(error) = relay::serve(&client, &to, number, delay, &mut Listening(&log)) {
+                lock(&log).tally.failed(&error);
+            }
         });
     }
 
@@ -102,18 +106,17 @@ impl Drop for Proxy {
     }
 }
 
-fn count(tally: &mut Tally, outcome: &io::Result<Kind>) {
-    match outcome {
-        Ok(Kind::Session) => tally.connections += 1,
-        Ok(Kind::Cancel) => tally.cancel_requests += 1,
-        Ok(Kind::Nothing) => {}
-        Err(_) => tally.failed += 1,
-    }
-}
-
 struct Listening<'a>(&'a Mutex<Log>);
 
 impl Ear for Listening<'_> {
+    fn began(&mut self, kind: Kind) {
+        let mut log = lock(self.0);
+        match kind {
+            Kind::Session => log.tally.connections += 1,
+            Kind::Cancel => log.tally.cancel_requests += 1,
+        }
+    }
+
     fn passed(&mut self, passage: Passage) {
         let mut log = lock(self.0);
         log.tally.add(&passage);

@@ -34,24 +34,29 @@ pub(super) enum Kind {
     Session,
     /// A request to cancel what another one does.
     Cancel,
-    /// One that ended before it said anything.
-    Nothing,
 }
 
 /// Hears what passes.
 pub(super) trait Ear {
+    /// A connection said what it is, and has reached the server.
+    fn began(&mut self, kind: Kind);
     fn passed(&mut self, passage: Passage);
     /// A client asked for encryption, and was told that there is none.
     fn refused_encryption(&mut self);
 }
 
-/// Serves one client; returns when both ways are closed.
-pub(super) fn serve(client: &Stream, to: &Endpoint, number: u32, delay: Delay, ear: &mut dyn Ear) -> io::Result<Kind> {
+/// Serves one client; returns when both ways are closed, or when it leaves without having said anything.
+pub(super) fn serve(client: &Stream, to: &Endpoint, number: u32, delay: Delay, ear: &mut dyn Ear) -> io::Result<()> {
     hold::wake_exactly();
     let Some((packet, code)) = startup(client, ear)? else {
-        return Ok(Kind::Nothing);
+        return Ok(());
     };
     let server = to.connect()?;
+    ear.began(if code == CANCEL_REQUEST {
+        Kind::Cancel
+    } else {
+        Kind::Session
+    });
     client.set_nonblocking()?;
     server.set_nonblocking()?;
     let mut relay = Relay {
@@ -69,12 +74,7 @@ pub(super) fn serve(client: &Stream, to: &Endpoint, number: u32, delay: Delay, e
         apart: Some(Apart::Startup),
     };
     relay.ways[0].hold(packet, monotonic(), startup);
-    relay.run()?;
-    Ok(if code == CANCEL_REQUEST {
-        Kind::Cancel
-    } else {
-        Kind::Session
-    })
+    relay.run()
 }
 
 /// Reads the start-up packet, and says no to encryption before it. `None` where the client leaves.

@@ -1,5 +1,7 @@
 //! What passed, summed up as it passes: for a proxy that may serve for days.
 
+use std::io;
+
 use serde::Serialize;
 
 use super::passage::Passage;
@@ -13,7 +15,7 @@ const BUCKETS: usize = 10_000;
 /// Sums over everything that passed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tally {
-    /// Connections with a conversation.
+    /// Connections with a conversation, open ones too.
     pub connections: u64,
     /// Requests to cancel.
     pub cancel_requests: u64,
@@ -21,10 +23,14 @@ pub struct Tally {
     pub encryption_refused: u64,
     /// Connections that failed.
     pub failed: u64,
+    /// Why the last of them did.
+    pub last_failure: Option<String>,
     /// Round trips.
     pub round_trips: u64,
     /// Reads from clients: their writes, as they arrived.
     pub client_writes: u64,
+    /// Reads from the server: its writes, as they arrived.
+    pub server_writes: u64,
     /// Bytes to the server.
     pub bytes_to_server: u64,
     /// Bytes to the clients.
@@ -55,8 +61,10 @@ impl Default for Tally {
             cancel_requests: 0,
             encryption_refused: 0,
             failed: 0,
+            last_failure: None,
             round_trips: 0,
             client_writes: 0,
+            server_writes: 0,
             bytes_to_server: 0,
             bytes_to_client: 0,
             messages_to_server: MessageCounts::default(),
@@ -82,6 +90,7 @@ impl Tally {
                 self.messages_to_server.merge(&passage.messages);
             }
             Way::ToClient => {
+                self.server_writes += 1;
                 self.bytes_to_client += u64::from(passage.bytes);
                 self.messages_to_client.merge(&passage.messages);
             }
@@ -92,6 +101,12 @@ impl Tally {
             let bucket = usize::try_from(over / BUCKET).unwrap_or_default();
             self.overshoot[bucket.min(BUCKETS - 1)] += 1;
         }
+    }
+
+    /// Adds a connection that failed.
+    pub(super) fn failed(&mut self, error: &io::Error) {
+        self.failed += 1;
+        self.last_failure = Some(error.to_string());
     }
 
     /// Upper end, ns, of the microsecond in which the nearest-rank quantile of the overshoot lies; `None` where nothing was

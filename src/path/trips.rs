@@ -1,5 +1,7 @@
 //! Both directions of a connection, as far as it takes to tell when somebody begins to wait.
 
+use std::collections::VecDeque;
+
 use super::frames::Frames;
 use super::{Apart, MessageCounts, Way};
 
@@ -10,8 +12,10 @@ pub(super) struct Conversation {
     to_client: Frames,
     is_ready: bool,
     is_copying: bool,
-    /// ReadyForQuerys that are awaited.
-    awaited: u32,
+    /// Between `CopyInResponse` and `CopyDone`, the server takes data and ignores every Sync.
+    ignores_syncs: bool,
+    /// What awaits a `ReadyForQuery`, by type, the oldest first.
+    awaited: VecDeque<u8>,
 }
 
 /// What the bytes of one read mean.
@@ -32,7 +36,7 @@ impl Conversation {
         };
         frames.take(bytes, |kind| kinds.push(kind));
         let is_lost = frames.is_lost();
-        let (was_ready, was_copying) = (self.is_ready, self.is_copying);
+        let (was_ready, mut copied) = (self.is_ready, self.is_copying);
         let mut meaning = Meaning::default();
         for kind in kinds {
             meaning.messages.add(kind);
@@ -40,12 +44,13 @@ impl Conversation {
                 Way::ToServer => meaning.round_trips += self.sent(kind),
                 Way::ToClient => self.answered(kind),
             }
+            copied |= self.is_copying;
         }
-        let stalls = way == Way::ToServer && meaning.messages.of(b'H') > 0 && self.awaited == 0;
+        let stalls = way == Way::ToServer && meaning.messages.of(b'H') > 0 && self.awaited.is_empty();
         meaning.apart = match () {
             () if is_lost => Some(Apart::Lost),
             () if !was_ready => Some(Apart::Startup),
-            () if was_copying || self.is_copying => Some(Apart::Copy),
+            () if copied => Some(Apart::Copy),
             () if stalls => Some(Apart::Flush),
             () => None,
         };
@@ -54,25 +59,43 @@ impl Conversation {
 
     /// The client sent a message; 1 where it begins to wait by it.
     fn sent(&mut self, kind: u8) -> u32 {
-        let awaits = matches!(kind, b'Q' | b'S' | b'F') && self.is_ready;
+        if matches!(kind, b'c' | b'f') {
+            self.ignores_syncs = false;
+        }
+        let awaits = match kind {
+            b'Q' | b'F' => self.is_ready,
+            b'S' => self.is_ready && !self.ignores_syncs,
+            _ => false,
+        };
         if !awaits {
             return 0;
         }
-        self.awaited += 1;
-        u32::from(self.awaited == 1)
+        self.awaited.push_back(kind);
+        u32::from(self.awaited.len() == 1)
     }
 
     fn answered(&mut self, kind: u8) {
         match kind {
             b'Z' => {
                 self.is_ready = true;
-                self.is_copying = false;
-                self.awaited = self.awaited.saturating_sub(1);
+                (self.is_copying, self.ignores_syncs) = (false, false);
+                self.awaited.pop_front();
             }
-            b'G' | b'H' | b'W' => self.is_copying = true,
-            b'C' | b'E' => self.is_copying = false,
+            b'G' | b'W' => {
+                (self.is_copying, self.ignores_syncs) = (true, true);
+                self.forget_ignored();
+            }
+            b'H' => self.is_copying = true,
+            b'C' | b'E' => (self.is_copying, self.ignores_syncs) = (false, false),
             _ => {}
         }
+    }
+
+    /// The server takes a copy: a Query that began it is still to be answered, and Syncs that were sent since are ignored.
+    /// Clients wait for `CopyInResponse` before they send data, so none of those Syncs follows a `CopyDone`.
+    fn forget_ignored(&mut self) {
+        let is_simple = self.awaited.front().is_some_and(|kind| *kind != b'S');
+        self.awaited.truncate(usize::from(is_simple));
     }
 }
 
@@ -134,5 +157,27 @@ mod tests {
             (Way::ToServer, b"BES"),
         ]);
         assert_eq!(flush, [(0, Some(Apart::Flush)), (0, None), (1, None)]);
+    }
+
+    #[test]
+    fn a_sync_that_the_server_ignores_while_it_takes_a_copy_is_not_awaited() {
+        // tokio-postgres sends a Sync after Execute and another after CopyDone; the first is never answered.
+        let extended = told(&[
+            (Way::ToServer, b"BES"),
+            (Way::ToClient, b"2G"),
+            (Way::ToServer, b"dd"),
+            (Way::ToServer, b"dcS"),
+            (Way::ToClient, b"CZ"),
+            (Way::ToServer, b"BES"),
+        ]);
+        let copied = Some(Apart::Copy);
+        assert_eq!(extended[5], (1, None), "{extended:?}");
+        assert!(extended[1..5].iter().all(|(_, apart)| *apart == copied), "{extended:?}");
+    }
+
+    #[test]
+    fn a_copy_that_comes_in_one_read_is_told_apart() {
+        let small = told(&[(Way::ToServer, b"Q"), (Way::ToClient, b"HddcCZ"), (Way::ToServer, b"Q")]);
+        assert_eq!(small, [(1, None), (0, Some(Apart::Copy)), (1, None)]);
     }
 }

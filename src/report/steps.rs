@@ -8,17 +8,23 @@ use crate::analysis::{Analysis, CellSteps, CellSummary, StepTime};
 
 const NONE: &str = "–";
 
-const LEGEND: &str = "Steps: the median over the previews that have the step, and its share of the side's time. Part: mean of \
+/// How the table is to be read.
+pub(super) const LEGEND: &str = "Steps: the median over the previews that have the step, and its share of the side's time. Part: mean of \
                       subject minus baseline over the middle half of the pairs by their difference, so that no outlier \
                       is in it; steps follow each other without a gap, so the parts add up to the whole, and nothing is \
                       left over. Exchange: write, read and discard in one flight, which the client can't tell apart.";
 
 /// The blocks about steps; none where no cell has them.
 pub(super) fn blocks(analysis: &Analysis, dialect: Dialect) -> Vec<String> {
-    if analysis.comparisons().all(|cell| cell.steps.is_none()) {
+    if !are_there(analysis) {
         return Vec::new();
     }
     vec![steps_grid(analysis).render(dialect), LEGEND.to_owned()]
+}
+
+/// Whether any comparison has steps.
+pub(super) fn are_there(analysis: &Analysis) -> bool {
+    analysis.comparisons().any(|cell| cell.steps.is_some())
 }
 
 /// A row a step of each comparison, and one for the whole.

@@ -38,6 +38,7 @@ pub fn manifest_settings(manifest: &Manifest) -> Vec<Setting> {
     rows.number("measure", "seed", &measure.seed.0, "");
     rows.add("measure", "order", measure.order.as_str());
     rows.add("measure", "steps", measure.steps.as_str());
+    rows.add("measure", "processors", measure.processors.as_str());
     rows.number("measure", "timeout", &measure.timeout.0, "ns");
     let figures = &manifest.figures;
     rows.number("figures", "debounce", &figures.debounce.0, "ns");

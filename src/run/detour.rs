@@ -106,7 +106,7 @@ pub(super) fn sorted(passages: Vec<Passage>, clock: Clock, pairs: &[PairRow], st
             let next = spans.partition_point(|span| span.start <= received);
             let span = next.checked_sub(1).map(|place| &spans[place]);
             let place = span.filter(|span| received < span.end).map(|span| span.at(received));
-            row(passage, received, place)
+            row(&passage, received, place)
         })
         .collect()
 }
@@ -169,7 +169,7 @@ fn place(pair: &PairRow, side: PairSide) -> WirePlace {
     }
 }
 
-fn row(passage: Passage, received: Nanos, place: Option<WirePlace>) -> WireRow {
+fn row(passage: &Passage, received: Nanos, place: Option<WirePlace>) -> WireRow {
     WireRow {
         connection: passage.connection,
         way: match passage.way {

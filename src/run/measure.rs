@@ -86,8 +86,8 @@ impl<'a> Recorder<'a> {
         (self.pairs, self.steps)
     }
 
-    /// Stops noting steps if that takes more of a preview than it may, going by the pairs so far; says why. Without a pair
-    /// so far, nothing can be said against it.
+    /// Stops noting steps unless the pairs so far show, on both sides, that it takes no more of a preview than it may; says
+    /// why.
     pub fn give_up_costly_steps(&mut self, overhead: Nanos) -> Option<String> {
         if !self.notes.is_on() {
             return None;
@@ -97,8 +97,8 @@ impl<'a> Recorder<'a> {
                 PairSide::Subject => pair.subject.time,
                 PairSide::Baseline => pair.baseline.time,
             });
-            let median = nearest_rank::median(&mut times.map(|time| time.0).collect::<Vec<_>>())?;
-            too_costly(self.readings[side as usize], overhead, Nanos(median), side)
+            let median = nearest_rank::median(&mut times.map(|time| time.0).collect::<Vec<_>>());
+            too_costly(self.readings[side as usize], overhead, median.map(Nanos), side)
         })?;
         self.notes = Steps::off();
         Some(reason)
@@ -274,8 +274,15 @@ impl PairOutcome {
     }
 }
 
-/// Why steps can't be noted: what reading the clock takes of a preview. `None` where it takes little.
-fn too_costly(readings: usize, overhead: Nanos, preview: Nanos, side: PairSide) -> Option<String> {
+/// Why steps can't be noted: what reading the clock takes of a preview, or that no preview shows it. `None` where it takes
+/// little.
+fn too_costly(readings: usize, overhead: Nanos, preview: Option<Nanos>, side: PairSide) -> Option<String> {
+    let Some(preview) = preview else {
+        return Some(format!(
+            "no preview of the {} in the warm-up shows how much of it reading the clock takes",
+            side.as_str()
+        ));
+    };
     let share = 100.0 * readings as f64 * overhead.0 as f64 / preview.0.max(1) as f64;
     (share >= STEPS_SHARE_MAX).then(|| {
         format!(
@@ -315,10 +322,12 @@ mod tests {
 
     #[test]
     fn steps_are_given_up_where_they_cost_a_hundredth_of_a_preview() {
-        let costly = |readings, preview| too_costly(readings, Nanos(30), Nanos(preview), PairSide::Baseline);
+        let costly = |readings, preview| too_costly(readings, Nanos(30), Some(Nanos(preview)), PairSide::Baseline);
         assert_eq!(costly(3, 9_001), None);
         assert!(costly(3, 9_000).is_some_and(|reason| reason.contains("1.0 % of a preview of the baseline")));
         assert_eq!(costly(0, 1), None);
         assert!(costly(1, 0).is_some());
+        // What nothing shows is not taken for little.
+        assert!(too_costly(0, Nanos(30), None, PairSide::Subject).is_some());
     }
 }

@@ -15,6 +15,7 @@ mod on_postgres;
 mod on_served;
 mod on_sqlite;
 mod over_wire;
+mod placement;
 pub mod protocol;
 mod registration;
 mod resume;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::measure::Sessions;
 use super::on_served;
+use super::placement;
 use super::protocol::{ForkOrder, Place};
 use super::worker::{Conditions, Fork, Stage};
 use crate::backend::BackendError;
@@ -13,6 +14,7 @@ use crate::strategy;
 /// Runs the fork that `order` describes, on the place that it names.
 pub(super) fn run(order: &ForkOrder, fork: &mut Fork<'_>) -> Result<(), BackendError> {
     let workload = order.cell.workload();
+    placement::of_worker(order.processors)?;
     let mut session = open(order)?;
     session.create_model(&workload)?;
     let before = session.state()?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::detour::Detour;
 use super::measure::Sessions;
+use super::placement;
 use super::protocol::ForkOrder;
 use super::worker::Fork;
 use crate::backend::BackendError;
@@ -55,6 +56,10 @@ impl Site<'_> {
             CellKind::Path => Some(prepare(self.connect(order, self.target)?)),
             CellKind::Comparison | CellKind::Control => None,
         };
+        placement::of_worker(order.processors)?;
+        for session in [Some(&session), direct.as_ref()].into_iter().flatten() {
+            placement::of_server(order.processors, session.process())?;
+        }
         let subject = open(order.cell.subject, &mut session, &workload)?;
         let of_baseline = direct.as_mut().unwrap_or(&mut session);
         let baseline = open(order.cell.baseline, of_baseline, &workload)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::archive::{ForkRow, PairRow, StepRow, WireRow};
 use crate::backend::postgres::Target;
 use crate::backend::sqlite::served::ServedFile;
-use crate::manifest::{Socket, StepsWish};
+use crate::manifest::{Processors, Socket, StepsWish};
 use crate::plan::Cell;
 use crate::units::{ForkIndex, Nanos, Seed};
 
@@ -36,6 +36,8 @@ pub struct ForkOrder {
     pub coin: bool,
     /// Whether the steps of previews are noted.
     pub steps: StepsWish,
+    /// Which processors worker and server run on.
+    pub processors: Processors,
     /// Longest that one answer of the backend may take.
     pub timeout: Nanos,
     /// Where the model lives.

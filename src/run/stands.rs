@@ -19,7 +19,7 @@ pub(super) struct Stands {
     creations: Creations,
     scratch: PathBuf,
     /// Each once, with the names of the backends that it is for.
-    stands: Vec<(Stand, Vec<String>)>,
+    ready: Vec<(Stand, Vec<String>)>,
     /// The manifest's backends, each with the place of its stand.
     backends: Vec<(Backend, usize)>,
 }
@@ -30,7 +30,7 @@ impl Stands {
         let mut stands = Self {
             creations: Creations::of_run(occasion.directory),
             scratch: occasion.directory.join(SCRATCH),
-            stands: Vec::new(),
+            ready: Vec::new(),
             backends: Vec::new(),
         };
         match stands.fill(backends, occasion) {
@@ -57,15 +57,14 @@ impl Stands {
         }
         for NamedBackend { name, backend } in backends {
             let known = self.backends.iter().find(|(other, _)| is_same_server(other, backend));
-            let place = match known {
-                Some((_, place)) => *place,
-                None => {
-                    let stand = Stand::make_ready(backend, &self.creations, occasion)?;
-                    self.stands.push((stand, Vec::new()));
-                    self.stands.len() - 1
-                }
+            let place = if let Some((_, place)) = known {
+                *place
+            } else {
+                let stand = Stand::make_ready(backend, &self.creations, occasion)?;
+                self.ready.push((stand, Vec::new()));
+                self.ready.len() - 1
             };
-            self.stands[place].1.extend(name.clone());
+            self.ready[place].1.extend(name.clone());
             self.backends.push((backend.clone(), place));
         }
         Ok(())
@@ -73,7 +72,7 @@ impl Stands {
 
     /// The schema that the run made: on somebody else's server if there is one.
     pub fn schema(&self) -> Option<&str> {
-        let mut stands: Vec<&Stand> = self.stands.iter().map(|(stand, _)| stand).collect();
+        let mut stands: Vec<&Stand> = self.ready.iter().map(|(stand, _)| stand).collect();
         stands.sort_by_key(|stand| !stand.is_guest());
         stands.into_iter().find_map(Stand::schema)
     }
@@ -85,21 +84,18 @@ impl Stands {
             scratch: &self.scratch,
             creations: self.creations.path(),
         };
-        self.stands[*stand].0.place(backend, &files, position)
+        self.ready[*stand].0.place(backend, &files, position)
     }
 
     /// Names of somebody else's server and of its role, which stay out of the archive.
     pub fn private_names(&self) -> Vec<&str> {
-        self.stands
-            .iter()
-            .flat_map(|(stand, _)| stand.private_names())
-            .collect()
+        self.ready.iter().flat_map(|(stand, _)| stand.private_names()).collect()
     }
 
     /// Facts about the backends as they are now. Where two speak of the same thing, the later one's scope has its name.
     pub fn facts(&self) -> Result<Vec<Fact>, StandError> {
         let mut facts: Vec<Fact> = Vec::new();
-        for (stand, names) in &self.stands {
+        for (stand, names) in &self.ready {
             // Every SQLite of a run is the same library.
             let is_known_sqlite = matches!(stand, Stand::Sqlite) && facts.iter().any(|fact| fact.scope == "sqlite");
             if is_known_sqlite {
@@ -120,7 +116,7 @@ impl Stands {
     /// Removes what was created; the first trouble is told, and the others are put away nonetheless.
     pub fn put_away(self) -> Result<(), StandError> {
         let mut outcome = Ok(());
-        for (stand, _) in self.stands {
+        for (stand, _) in self.ready {
             outcome = outcome.and(stand.put_away(&self.creations));
         }
         if self.scratch.exists() {

@@ -291,6 +291,7 @@ impl<'a> Supervisor<'a> {
             seed: measure.seed,
             coin: measure.order == PairOrder::Coin,
             steps: measure.steps,
+            processors: measure.processors,
             timeout: measure.timeout,
             place: stands.place(self.plan.cell(slot.cell).backend_place, position),
         }

@@ -17,7 +17,7 @@ use crate::environment::delayed_acks;
 use crate::manifest::{PairOrder, StepsWish};
 use crate::nearest_rank;
 use crate::plan::order;
-use crate::step::Steps;
+use crate::step::{self, Steps};
 use crate::strategy::Strategy;
 use crate::units::Nanos;
 use crate::workload::Workload;
@@ -209,7 +209,7 @@ impl<'a> Fork<'a> {
         let notes = match order.steps {
             StepsWish::Auto | StepsWish::On => Steps::by(self.clock),
             StepsWish::Off => {
-                self.steps_off = Some("the manifest asks for none".to_owned());
+                self.steps_off = Some(step::NOT_ASKED_FOR.to_owned());
                 Steps::off()
             }
         };
@@ -219,7 +219,7 @@ impl<'a> Fork<'a> {
             recorder.phase(phase, &subject_first, workload, sessions, sides)
         };
         let mut outcome = phase(&mut recorder, Phase::Warmup, order.warmup);
-        if order.steps == StepsWish::Auto {
+        if order.steps == StepsWish::Auto && outcome.is_ok() {
             let given_up = recorder.give_up_costly_steps(self.limits.overhead);
             self.steps_off = self.steps_off.take().or(given_up);
         }

@@ -89,9 +89,12 @@ impl Strategy<PostgresSession> for OnPostgres {
             transaction.rollback().await?;
             Ok((touched, rows))
         })?;
-        steps.enter(Step::Compute);
         all_written(touched, overrides)?;
-        Ok(self.workload.project(&inputs(&self.workload, &rows)?))
+        // The other strategies decode while rows come in, which is reading too.
+        steps.enter(Step::Read);
+        let inputs = inputs(&self.workload, &rows)?;
+        steps.enter(Step::Compute);
+        Ok(self.workload.project(&inputs))
     }
 
     fn own_round_trip(&mut self) -> Result<bool, PreviewError> {

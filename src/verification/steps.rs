@@ -1,11 +1,11 @@
 //! Every preview's steps, added up again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::finding::{Finding, Outcome};
 use super::outcome_of;
 use crate::archive::{Archive, ForkPairs, ForkSteps, PairSide, Phase};
-use crate::units::{CellIndex, ForkIndex};
+use crate::units::{CellIndex, ForkIndex, Nanos};
 
 /// A preview's place within its fork.
 type Preview = (Phase, u32, u32, PairSide);
@@ -26,12 +26,18 @@ pub(super) fn check(archive: &Archive) -> Option<Finding> {
     if let Err(error) = read {
         return finding(outcome_of(&error), error.to_string());
     }
+    // Where nothing switched them off, every preview has them.
+    let complete: HashSet<(CellIndex, ForkIndex)> = (archive.forks.iter())
+        .filter(|fork| is_recorded(fork.steps_recorded) && fork.steps_off.is_none())
+        .map(|fork| (fork.cell, fork.fork))
+        .collect();
     let (mut previews, mut problem) = (0u64, None);
     let read = archive.for_each_fork(|fork| {
         let of_fork = sums.remove(&(fork.cell, fork.fork)).unwrap_or_default();
         previews += of_fork.len() as u64;
         if problem.is_none() {
-            problem = mismatch(&fork, of_fork);
+            let is_complete = complete.contains(&(fork.cell, fork.fork));
+            problem = mismatch(&fork, of_fork, is_complete);
         }
     });
     match (read, problem) {
@@ -55,25 +61,27 @@ fn sums_of(fork: &ForkSteps) -> Sums {
     sums
 }
 
-/// A preview whose steps are not its time, or steps of a preview that there is not.
-fn mismatch(fork: &ForkPairs, mut sums: Sums) -> Option<String> {
+/// A preview whose steps are not its time, or that has none where the fork is complete; or steps of a preview that there is
+/// not.
+fn mismatch(fork: &ForkPairs, mut sums: Sums, is_complete: bool) -> Option<String> {
     for pair in &fork.pairs {
         for (side, row) in [(PairSide::Subject, &pair.subject), (PairSide::Baseline, &pair.baseline)] {
             let sum = sums.remove(&(pair.phase, pair.previewer, pair.pair.0, side));
             // A preview that gave no answer has no time to hold its steps against.
-            if let (Some(sum), Some(time)) = (sum, row.time)
-                && sum != time.0
-            {
-                return Some(format!(
-                    "the steps of the {} of pair {} ({}) of fork {} of cell {} add up to {sum} ns, and it took {} ns",
-                    side.as_str(),
-                    pair.pair,
-                    pair.phase.as_str(),
-                    fork.fork,
-                    fork.cell,
-                    time.0
-                ));
-            }
+            let Some(Nanos(time)) = row.time else { continue };
+            let found = match sum {
+                Some(sum) if sum != time => format!("add up to {sum} ns"),
+                None if is_complete => "are missing".to_owned(),
+                _ => continue,
+            };
+            return Some(format!(
+                "the steps of the {} of pair {} ({}) of fork {} of cell {} {found}, and it took {time} ns",
+                side.as_str(),
+                pair.pair,
+                pair.phase.as_str(),
+                fork.fork,
+                fork.cell,
+            ));
         }
     }
     let stray = sums.into_keys().next()?;

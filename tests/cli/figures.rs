@@ -175,9 +175,12 @@ const ELSEWHERE: [&str; 8] = [
     "].per_plan",
 ];
 
+/// Of one pair: how long each side's steps took together, by the step's word.
+type StepSums = BTreeMap<(PairSide, &'static str), i64>;
+
 /// The counted pairs' steps, cell by cell, by brute force: a map a pair.
 #[derive(Default)]
-struct StepFigures(BTreeMap<u32, Vec<BTreeMap<(PairSide, &'static str), i64>>>);
+struct StepFigures(BTreeMap<u32, Vec<StepSums>>);
 
 impl StepFigures {
     fn add(&mut self, fork: &ForkSteps, pairs: &[ForkPairs]) {

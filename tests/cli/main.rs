@@ -27,4 +27,5 @@ mod sealing;
 mod server;
 mod signals;
 mod stand_ins;
+mod steps;
 mod support;

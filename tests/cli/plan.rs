@@ -33,6 +33,9 @@ fn every_experiment_that_is_shipped_can_be_planned() {
     assert_eq!(
         names,
         [
+            "delay-pg",
+            "embedded-vs-server",
+            "h2",
             "ladder-pg",
             "ladder-pg-clones",
             "ladder-sqlite",

@@ -11,6 +11,7 @@ use crate::processes::{child_as, children, family, is_running};
 use crate::remains::{analyze, is_told_as_unfinished, ledger, read};
 use crate::server::{self, Database, at, endless};
 use crate::stand_ins::Way;
+use crate::steps;
 use crate::support::{Bench, Running, SMALL, ask, edited, soon};
 
 /// A measured session in the middle of a preview.
@@ -68,6 +69,9 @@ fn a_session_that_is_ended_mid_fork_breaks_the_run_off_and_the_schema_goes() {
         "{message}"
     );
     one_fork_broke_off(&run, &["SQLSTATE 57P01"]);
+    let (archive, _) = read(&run).unwrap();
+    let broken = archive.forks.iter().position(|fork| fork.status == ForkStatus::Failed);
+    steps::last_preview_came_so_far(&run, broken.unwrap());
     is_told_as_unfinished(&run, forks);
     let table = ask(&mut analyze(&run, "table")).exits(0).stdout;
     assert!(table.contains(&format!("1 of {forks} forks broke off")), "{table}");

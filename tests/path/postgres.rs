@@ -5,7 +5,7 @@ use std::time::Duration;
 use preview_cost::backend::postgres::target::{SslMode, Target};
 use preview_cost::backend::postgres::wire::WireSession;
 use preview_cost::path::child::PathProxy;
-use preview_cost::path::{Apart, Delay, Endpoint, Way};
+use preview_cost::path::{Apart, Delay, Endpoint, Passage, Way};
 use tokio_postgres::NoTls;
 
 use crate::support::{DEADLINE, TestServer, postgres};
@@ -128,8 +128,36 @@ fn a_copy_is_told_apart() {
     assert_eq!(writer.finish().unwrap(), 2_000);
     let rows = client.query_one("SELECT count(*), sum(length(a)) FROM t", &[]).unwrap();
     assert_eq!((rows.get::<_, i64>(0), rows.get::<_, i64>(1)), (2_000, 2_000_000));
+    let mut copied = Vec::new();
+    let mut reader = client.copy_out("COPY t TO STDOUT").unwrap();
+    std::io::Read::read_to_end(&mut reader, &mut copied).unwrap();
+    drop(reader);
+    assert_eq!(copied.len(), 2_000 * line.len());
+    // A copy of one line comes in one read.
+    let one = client.copy_out("COPY (SELECT 1) TO STDOUT").unwrap();
+    drop(one);
+    for _ in 0..5 {
+        client.batch_execute("SELECT 1").unwrap();
+    }
     drop(client);
     let passages = proxy.finish().unwrap();
+    // What came after a copy is counted as before it: of Query, those that are told apart began a COPY.
+    let queries = passages.iter().filter(|passage| passage.messages.of(b'Q') > 0);
+    assert_eq!(queries.map(|passage| passage.round_trips).collect::<Vec<_>>(), [1; 6]);
+    let (to_server, to_client): (Vec<_>, Vec<_>) = passages.iter().partition(|passage| passage.way == Way::ToServer);
+    let data = |passage: &&&Passage| passage.messages.of(b'd') > 0;
+    assert!(
+        to_server
+            .iter()
+            .filter(data)
+            .all(|passage| passage.apart == Some(Apart::Copy))
+    );
+    assert!(
+        to_client
+            .iter()
+            .filter(data)
+            .all(|passage| passage.apart == Some(Apart::Copy))
+    );
     assert!(apart(&passages, Apart::Copy) > 2, "the stream is no round trip");
     assert!(bytes(&passages, Way::ToServer) > 2_000_000);
 }

@@ -9,6 +9,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use preview_cost::backend::postgres::target::Target;
 use preview_cost::backend::postgres::wire::WireSession;
+use preview_cost::path::child::PathProxy;
+use preview_cost::path::{Delay, Endpoint};
 
 use crate::exe;
 use crate::support::{DEADLINE, postgres};
@@ -57,10 +59,9 @@ fn it_serves_any_client_and_tells_at_the_end_what_passed() {
         for _ in 0..7 {
             session.empty_round_trip().unwrap();
         }
-        drop(session);
-        // The proxy hears of the end a little later.
-        std::thread::sleep(Duration::from_millis(100));
+        // It is open still, and told none the less.
         let (code, said) = interrupted(child);
+        drop(session);
         assert_eq!(code, Some(0), "{said}");
         if json {
             let told: serde_json::Value = serde_json::from_str(&said).unwrap();
@@ -129,4 +130,16 @@ fn a_child_goes_with_its_parent_and_takes_its_socket_along() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(!socket.exists());
+}
+
+#[test]
+fn a_socket_that_is_taken_is_left_to_whoever_has_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join(".s.PGSQL.5432");
+    let theirs = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let listen = Endpoint::Unix(socket.clone());
+    let refused = PathProxy::start(exe(), &listen, &listen, Delay::NONE).unwrap_err();
+    assert!(refused.to_string().contains("cannot listen on"), "{refused}");
+    assert!(socket.exists(), "it was not ours to remove");
+    drop(theirs);
 }

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use preview_cost::analysis::{CELL_FIGURES, SCALING_FIGURES};
+use preview_cost::analysis::{CELL_FIGURES, SCALING_FIGURES, STEP_FIGURES};
 use preview_cost::report::recompute::{LeftOut, NOT_IN_PYTHON, NOT_IN_SQL, Part};
 use synthetic::Synthetic;
 
+const WITH_STEPS: &str = "tests/fixtures/schema-1.2/20261130T120000Z-synthetic-7c76d6b7";
 const RUN: &str = "tests/fixtures/schema-1.0/20261130T120000Z-synthetic-7c76d6b7";
 
 fn program(arguments: &[&str]) -> Output {
@@ -128,6 +129,29 @@ fn scripts_say_every_figure_or_why_not() {
             assert!(script.contains(&line), "{line}");
         }
     }
+}
+
+/// A run with steps: both scripts say every figure of theirs; an older run's scripts don't mention them.
+#[test]
+fn scripts_say_the_figures_of_steps_where_there_are_steps() {
+    let [sql, python] = scripts(Path::new(WITH_STEPS));
+    for definition in STEP_FIGURES {
+        let figure = format!("SELECT id || '.{}', value", definition.key);
+        assert!(sql.contains(&figure), "{figure}");
+    }
+    assert!(sql.contains("/steps.parquet'") && python.contains("\"steps.parquet\""));
+    let [sql, _] = scripts(Path::new(RUN));
+    assert!(!sql.contains("step_times") && !sql.contains("steps.parquet"), "{sql}");
+    let query = told(&[
+        "analyze",
+        WITH_STEPS,
+        "--explain",
+        "cell[plans=10].steps.difference.write",
+    ]);
+    assert!(
+        query.contains("\nWITH ") && query.contains("/steps.parquet'"),
+        "{query}"
+    );
 }
 
 #[test]

@@ -16,6 +16,12 @@ const FIXTURE: &str = concat!(
     "/tests/fixtures/schema-1.0/20261130T120000Z-synthetic-7c76d6b7"
 );
 
+/// A run whose archive has the steps of its previews.
+const WITH_STEPS: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/schema-1.2/20261130T120000Z-synthetic-7c76d6b7"
+);
+
 /// A small experiment whose words would like to be markup.
 const HOSTILE: &str = r#"name = "hostile"
 title = "</title><script>alert('x')</script> & \"more\""
@@ -121,6 +127,20 @@ fn a_page_is_whole_and_its_anchors_lead_somewhere() {
         "four plots a cell, two over the sizes, one of distances"
     );
     assert_eq!((markup.count("desc"), markup.count("figcaption")), (plots, plots));
+}
+
+#[test]
+fn a_page_says_where_the_time_goes_if_the_run_knows() {
+    let page = page_of(WITH_STEPS);
+    let markup = Markup::parse(&page).expect("every tag is closed");
+    assert!(markup.values("id").contains(&"steps".to_owned()), "a section");
+    assert!(markup.values("href").contains(&"#steps".to_owned()), "a way to it");
+    let row = "<td>write</td><td class=\"number\">";
+    assert!(page.contains(row), "a row a step");
+    assert!(
+        !page_of(FIXTURE).contains("Where the time goes"),
+        "an older run does not"
+    );
 }
 
 #[test]

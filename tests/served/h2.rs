@@ -1,5 +1,6 @@
 //! H2 by its own server, with Java and the jar of this machine.
 
+use std::fmt::Write;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +31,7 @@ fn seed(session: &mut WireSession, workload: &Workload) {
     let mut sql =
         "CREATE TABLE public.model_field (name varchar(64) PRIMARY KEY, field_value double precision)".to_owned();
     for (name, value) in workload.rows() {
-        sql += &format!("; INSERT INTO public.model_field VALUES ('{name}', {value})");
+        write!(sql, "; INSERT INTO public.model_field VALUES ('{name}', {value})").unwrap();
     }
     session.simple(&sql).unwrap();
 }
@@ -60,8 +61,8 @@ fn every_strategy_agrees_and_the_server_goes() {
 /// The instrument that fails a fork must be able to: without acknowledging at once, it sees what happens.
 #[test]
 fn delayed_acknowledgements_are_seen() {
-    let _alone = alone();
     const TRIPS: i64 = 20;
+    let _alone = alone();
     let (_server, target) = h2();
     let workload = Workload::new(40, 60);
     let read = |at_once: bool| {

@@ -119,16 +119,10 @@ fn rows(answers: &[Answer]) -> Vec<Vec<Option<Vec<u8>>>> {
         let mut rest = &body[2..];
         let mut values = Vec::new();
         while let Some((length, tail)) = rest.split_first_chunk::<4>() {
-            match usize::try_from(i32::from_be_bytes(*length)) {
-                Ok(length) => {
-                    values.push(Some(tail[..length].to_vec()));
-                    rest = &tail[length..];
-                }
-                Err(_) => {
-                    values.push(None);
-                    rest = tail;
-                }
-            }
+            // A length of −1 stands for a null.
+            let length = usize::try_from(i32::from_be_bytes(*length)).ok();
+            values.push(length.map(|length| tail[..length].to_vec()));
+            rest = &tail[length.unwrap_or_default()..];
         }
         values
     };

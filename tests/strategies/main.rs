@@ -4,6 +4,7 @@
 mod faults;
 mod hostile_postgres;
 mod hostile_sqlite;
+mod steps;
 #[path = "../support/relay.rs"]
 mod relay;
 #[path = "../support/mod.rs"]

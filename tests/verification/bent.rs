@@ -123,7 +123,7 @@ fn forks_that_were_swapped_dropped_doubled_or_moved_are_found_by_the_chain() {
     }
 }
 
-/// Writes the run anew with its steps, one of which a nanosecond longer.
+/// Writes the run anew with its steps, one of which a nanosecond longer, or without those of one preview.
 #[test]
 fn steps_that_do_not_add_up_are_found() {
     let (copy, elsewhere) = (Copy::new(), tempfile::tempdir().unwrap());
@@ -131,18 +131,27 @@ fn steps_that_do_not_add_up_are_found() {
     let mut steps = Vec::new();
     archive.for_each_fork_steps(|fork| steps.push(fork.steps)).unwrap();
     assert!(steps.iter().all(|steps| !steps.is_empty()), "a run records steps");
-    let told_with = |longer: i64| {
+    let told_with = |name: &str, bend: fn(&mut Vec<StepRow>)| {
         let mut steps = steps.clone();
-        steps[1][4].time.0 += longer;
-        let results = elsewhere.path().join(longer.to_string());
+        bend(&mut steps[1]);
+        let results = elsewhere.path().join(name);
         told(&written_with(&copy.run(), &results, |_| {}, &steps))
     };
-    let (whole, longer) = (told_with(0), told_with(1));
-    assert!(!whole.contains(" add up to "), "{whole}");
+    let whole = told_with("whole", |_| {});
+    assert!(
+        !whole.contains(" add up to ") && !whole.contains(" are missing"),
+        "{whole}"
+    );
+    let longer = told_with("longer", |steps| steps[4].time.0 += 1);
     assert!(
         longer.contains(" add up to ") && longer.contains(" ns, and it took "),
         "{longer}"
     );
+    let gone = told_with("gone", |steps| {
+        let preview = (steps[4].phase, steps[4].pair, steps[4].side);
+        steps.retain(|step| (step.phase, step.pair, step.side) != preview);
+    });
+    assert!(gone.contains(" are missing, and it took "), "{gone}");
 }
 
 /// With its chain written anew too: the ledger has another root, and no line by which it started.

@@ -66,8 +66,7 @@ impl Pool {
     ) -> Result<(u64, Inputs), BackendError> {
         steps.enter(Step::Write);
         let clone = self.shared.take()?;
-        steps.enter(Step::Exchange);
-        let read = self.template.write_and_read(&clone, overrides, workload);
+        let read = self.template.write_and_read(&clone, overrides, workload, steps);
         steps.enter(Step::Discard);
         self.shared.mark_dirty(clone);
         read

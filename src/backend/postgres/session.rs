@@ -87,6 +87,11 @@ impl PostgresSession {
         self.deadline
     }
 
+    /// The process that serves it, as the server says.
+    pub fn process(&self) -> i32 {
+        self.wire.backend_pid()
+    }
+
     /// The server's major version; 0 where it does not say.
     pub(super) fn server_major(&self) -> u32 {
         self.wire.server_major().unwrap_or_default()

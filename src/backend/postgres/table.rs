@@ -7,6 +7,7 @@ use super::PgError;
 use super::dialect::Dialect;
 use super::wire::{Flight, Param, ParamType, Row, Statement, WireSession};
 use crate::backend::BackendError;
+use crate::step::{Step, Steps};
 use crate::workload::{COLUMNS, Inputs, InputsReader, Override, Overrides, ReadError, Shape, Workload};
 
 /// The table in a run's schema.
@@ -166,7 +167,7 @@ impl ModelTable {
     }
 
     /// In a database of its own: writes the overrides and reads the model in one message, which commits, and ends the
-    /// session. Gives the rows touched and what was read.
+    /// session. Gives the rows touched and what was read. The message is an exchange, and the end is the discard's begin.
     ///
     /// # Errors
     /// What the server says, or that the rows are not the model.
@@ -175,7 +176,9 @@ impl ModelTable {
         mut session: WireSession,
         overrides: &Overrides,
         workload: &Workload,
+        steps: &mut Steps,
     ) -> Result<(u64, Inputs), BackendError> {
+        steps.enter(Step::Exchange);
         let mut sql: Vec<String> = overrides.iter().map(|field| self.update_as_text(field)).collect();
         sql.push(self.select());
         let mut reader = workload.reader();
@@ -187,9 +190,11 @@ impl ModelTable {
             Ok(())
         })?;
         foreign?;
+        let inputs = reader.finish()?;
+        steps.enter(Step::Discard);
         // Else a drop finds the session still there, and looks again only after a tenth of a second.
         session.leave()?;
-        Ok((landing.rows_affected, reader.finish()?))
+        Ok((landing.rows_affected, inputs))
     }
 
     /// Hands a row of [`select`](Self::select), in binary form, to the reader.

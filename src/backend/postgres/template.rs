@@ -120,8 +120,7 @@ impl Template {
         steps.enter(Step::Write);
         let clone = self.clones.first().map_or("", String::as_str);
         self.clone_as(session.wire(), clone)?;
-        steps.enter(Step::Exchange);
-        let read = self.write_and_read(clone, overrides, workload);
+        let read = self.write_and_read(clone, overrides, workload, steps);
         steps.enter(Step::Discard);
         // The clone goes also where the preview failed.
         let dropped = self.drop_clone(session.wire(), clone);
@@ -149,15 +148,17 @@ impl Template {
         }
     }
 
-    /// Writes the overrides in a clone and reads the model there, over a session of its own.
+    /// Writes the overrides in a clone and reads the model there, over a session of its own. Connecting belongs to the step
+    /// before.
     pub(super) fn write_and_read(
         &self,
         clone: &str,
         overrides: &Overrides,
         workload: &Workload,
+        steps: &mut Steps,
     ) -> Result<(u64, Inputs), BackendError> {
         let session = WireSession::connect(&self.within(clone), self.deadline)?;
-        self.table.write_and_read(session, overrides, workload)
+        self.table.write_and_read(session, overrides, workload, steps)
     }
 
     /// Drops a clone, where it is there.

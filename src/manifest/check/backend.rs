@@ -10,7 +10,7 @@ use crate::manifest::{Backend, JournalMode, NamedBackend, Server, Socket, Storag
 
 /// The tables' backends: `[backend]` alone, or each of `[[backends]]` with a name of its own.
 pub(super) fn backends(
-    one: BackendWire,
+    one: &BackendWire,
     several: Option<At<Vec<BackendWire>>>,
     reader: &mut Reader<'_>,
 ) -> Checked<Vec<NamedBackend>> {
@@ -20,7 +20,7 @@ pub(super) fn backends(
             reader.fault(&(0..0), "backend", message);
             return None;
         }
-        refuse(&one, one.name.as_ref(), "name", "belongs to `[[backends]]`", reader);
+        refuse(one, one.name.as_ref(), "name", "belongs to `[[backends]]`", reader);
         let backend = backend(one, reader)?;
         return Some(vec![NamedBackend { name: None, backend }]);
     };
@@ -36,14 +36,14 @@ pub(super) fn backends(
     let checked: Vec<Checked<NamedBackend>> = several
         .value
         .into_iter()
-        .map(|wire| named_backend(wire, reader))
+        .map(|wire| named_backend(&wire, reader))
         .collect();
     let backends: Vec<NamedBackend> = checked.into_iter().collect::<Checked<_>>()?;
     distinct(&backends, &several.span, reader)?;
     Some(backends)
 }
 
-fn named_backend(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<NamedBackend> {
+fn named_backend(wire: &BackendWire, reader: &mut Reader<'_>) -> Checked<NamedBackend> {
     let name = required(wire.name.clone(), &wire.key("name"), wire.span.as_ref(), reader);
     let name = name.and_then(|name| {
         let fits = is_short_name(&name.value);
@@ -86,13 +86,13 @@ fn distinct(backends: &[NamedBackend], span: &Range<usize>, reader: &mut Reader<
     Some(())
 }
 
-fn backend(wire: BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
+fn backend(wire: &BackendWire, reader: &mut Reader<'_>) -> Checked<Backend> {
     let key = wire.key("engine");
     let engine = required(wire.engine.clone(), &key, wire.span.as_ref(), reader)?;
     match one_of(&engine, &key, &["sqlite", "postgres", "h2"], reader)? {
-        "sqlite" => sqlite(&wire, reader),
-        "postgres" => postgres(&wire, reader),
-        _ => h2(&wire, reader),
+        "sqlite" => sqlite(wire, reader),
+        "postgres" => postgres(wire, reader),
+        _ => h2(wire, reader),
     }
 }
 

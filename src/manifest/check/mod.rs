@@ -7,7 +7,9 @@ mod values;
 
 use super::fault::Fault;
 use super::wire::{At, FiguresWire, MeasureWire, Reader, Wire};
-use super::{FigureSettings, Grid, Manifest, ManifestSource, Measure, PairOrder, Penalty, StepsWish};
+use super::{
+    FigureSettings, Grid, Manifest, ManifestSource, Measure, NamedBackend, PairOrder, Penalty, Processors, StepsWish,
+};
 use crate::units::{Nanos, Seed};
 use backend::backends;
 pub use grid::delay_in_ids;
@@ -52,9 +54,9 @@ pub(super) fn check(wire: Wire, mut reader: Reader<'_>) -> Result<Manifest, Vec<
     let name = name(wire.name, &mut reader);
     let title = text(wire.title, "title", &mut reader);
     let question = text(wire.question, "question", &mut reader);
-    let backends = backends(wire.backend, wire.backends, &mut reader);
+    let backends = backends(&wire.backend, wire.backends, &mut reader);
     let grid = grid(wire.grid, backends.as_deref().unwrap_or_default(), &mut reader);
-    let measure = measure(wire.measure, &mut reader);
+    let measure = measure(wire.measure, backends.as_deref().unwrap_or_default(), &mut reader);
     let figures = figures(wire.figures, grid.as_ref(), &mut reader);
     let registration = registration::registration(wire.registration, wire.claims.as_ref(), &mut reader);
     let claims = registration::claims(wire.claims, grid.as_ref(), &mut reader);
@@ -129,7 +131,7 @@ fn text(wire: Option<At<String>>, key: &str, reader: &mut Reader<'_>) -> Checked
     Some(value)
 }
 
-fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
+fn measure(wire: MeasureWire, backends: &[NamedBackend], reader: &mut Reader<'_>) -> Checked<Measure> {
     let months = whole(wire.months, "measure.months", &limits::MONTHS, 60, reader);
     let previews = whole(wire.previews, "measure.previews", &limits::PREVIEWS, 300, reader);
     let warmup = whole(wire.warmup, "measure.warmup", &limits::WARMUP, 80, reader);
@@ -154,6 +156,7 @@ fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
         Some(word) => named(word, "measure.steps", &StepsWish::ALL, StepsWish::as_str, reader),
         None => Some(StepsWish::Auto),
     };
+    let processors = processors(wire.processors.as_ref(), backends, reader);
     Some(Measure {
         months: u32::try_from(months?).ok()?,
         previews: u32::try_from(previews?).ok()?,
@@ -162,8 +165,29 @@ fn measure(wire: MeasureWire, reader: &mut Reader<'_>) -> Checked<Measure> {
         seed: Seed(u64::try_from(seed?).ok()?),
         order: order?,
         steps: steps?,
+        processors: processors?,
         timeout: Nanos(i64::try_from(timeout_ms? * 1_000_000).ok()?),
     })
+}
+
+/// A server is kept to a processor only where its process is the run's own, and is the one that answers.
+fn processors(word: Option<&At<String>>, backends: &[NamedBackend], reader: &mut Reader<'_>) -> Checked<Processors> {
+    let key = "measure.processors";
+    let Some(word) = word else {
+        return Some(Processors::Free);
+    };
+    let processors = named(word, key, &Processors::ALL, Processors::as_str, reader)?;
+    let foreign = backends.iter().find(|named| !named.backend.process_is_ours());
+    if let Some(foreign) = foreign.filter(|_| processors == Processors::Apart) {
+        let label = foreign.backend.label();
+        reader.fault(
+            &word.span,
+            key,
+            format!("is \"apart\", and where {label} runs is not this run's to say"),
+        );
+        return None;
+    }
+    Some(processors)
 }
 
 fn figures(wire: FiguresWire, grid: Option<&Grid>, reader: &mut Reader<'_>) -> Checked<FigureSettings> {

@@ -11,7 +11,7 @@ use crate::archive::{FactRow, Setting};
 use crate::report::claims::{self, Starts};
 use crate::report::error::ReportError;
 use crate::report::plot::{Gallery, style_sheet};
-use crate::report::run;
+use crate::report::{run, steps};
 
 /// The template's name; its ending makes the engine escape what is filled in.
 const PAGE: &str = "page.html";
@@ -57,6 +57,8 @@ struct Page<'a> {
     findings: Vec<Finding<'a>>,
     differences: String,
     sides: String,
+    steps: Option<String>,
+    steps_legend: &'static str,
     growth: Vec<String>,
     legend: String,
     galleries: Vec<Pictures<'a>>,
@@ -143,6 +145,8 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         findings: findings.into_iter().map(finding).collect(),
         differences: run::difference_grid(analysis).html(),
         sides: run::sides_grid(analysis).html(),
+        steps: steps::are_there(analysis).then(|| steps::steps_grid(analysis).html()),
+        steps_legend: steps::LEGEND,
         growth: analysis
             .scaling
             .iter()

@@ -91,7 +91,6 @@ pub const NOT_IN_SQL: &[LeftOut] = &[
         Part::Whole,
         "Student's t for any number of forks: DuckDB has no such function; see recompute.py",
     ),
-    ("steps.*", Part::Whole, IN_PYTHON),
     ("wire.*", Part::Whole, IN_PYTHON),
     ("round_trips", Part::Whole, IN_PYTHON),
     ("at_no_delay", Part::Whole, IN_PYTHON),

@@ -28,6 +28,7 @@ pub(super) fn say(key: &str) -> Option<Said> {
         Some((side @ ("subject" | "baseline"), rest)) => of_side(side, rest),
         Some(("pairs" | "distance", _)) => of_rows(key),
         Some(("difference", rest)) => of_difference(rest),
+        Some(("steps", rest)) => of_steps(rest),
         _ => of_rows(key).or_else(|| of_noise(key)).or_else(|| of_sizes(key)),
     }
 }
@@ -154,6 +155,49 @@ FROM (
             &["medians", "settings"],
             "SELECT cell, difference_ns / settings.value::BIGINT AS value, NULL AS low, NULL AS high\n\
              FROM medians, settings\nWHERE section = 'figures' AND key = 'debounce'",
+        ),
+        _ => return None,
+    })
+}
+
+/// `subject.write.p50`, `baseline.write.share`, `difference.write`, `difference.whole`.
+fn of_steps(key: &str) -> Option<Said> {
+    let words: Vec<&str> = key.split('.').collect();
+    Some(match *words.as_slice() {
+        ["difference", "whole"] => said(
+            &["step_parts"],
+            "SELECT cell, sum(part_ns) / count(DISTINCT (fork, previewer, pair)) AS value, NULL AS low, NULL AS high\n\
+             FROM step_parts\nWHERE is_middle\nGROUP BY cell",
+        ),
+        ["difference", step] => said(
+            &["step_parts"],
+            &format!(
+                "\
+SELECT cell, coalesce(sum(part_ns) FILTER (is_middle AND step = '{step}'), 0)
+  / count(DISTINCT (fork, previewer, pair)) FILTER (is_middle) AS value, NULL AS low, NULL AS high
+FROM step_parts
+GROUP BY cell
+HAVING count(*) FILTER (step = '{step}') > 0"
+            ),
+        ),
+        [side, step, "p50"] => said(
+            &["step_times"],
+            &format!(
+                "SELECT cell, quantile_disc(ns, 0.5) AS value, NULL AS low, NULL AS high\n\
+                 FROM step_times\nWHERE side = '{side}' AND step = '{step}'\nGROUP BY cell"
+            ),
+        ),
+        [side, step, "share"] => said(
+            &["step_times"],
+            &format!(
+                "\
+SELECT cell, CASE sum(ns) WHEN 0 THEN 0 ELSE sum(ns) FILTER (step = '{step}') / sum(ns) END AS value,
+  NULL AS low, NULL AS high
+FROM step_times
+WHERE side = '{side}'
+GROUP BY cell
+HAVING count(*) FILTER (step = '{step}') > 0"
+            ),
         ),
         _ => return None,
     })

@@ -6,7 +6,7 @@ use super::query::{indented, say};
 use super::steps::STEPS;
 use super::view::Directory;
 use super::{LeftOut, NOT_IN_PYTHON, NOT_IN_SQL, Sources};
-use crate::analysis::{CELL_FIGURES, Definition, RunFacts, SCALING_FIGURES};
+use crate::analysis::{CELL_FIGURES, Definition, RunFacts, SCALING_FIGURES, STEP_FIGURES};
 
 const FIGURES_PY: &str = include_str!("figures.py");
 
@@ -27,7 +27,7 @@ pub fn sql(facts: &RunFacts, sources: &Sources) -> String {
         NOT_IN_SQL,
     );
     text.push_str("SET threads = 1;\nSET VARIABLE run = coalesce(getvariable('run'), '.');\n");
-    for view in STEPS {
+    for view in STEPS.iter().filter(|view| sources.has_steps() || !view.reads_steps()) {
         let select = view.select(sources, Directory::Variable);
         let _ = write!(
             text,
@@ -37,7 +37,8 @@ pub fn sql(facts: &RunFacts, sources: &Sources) -> String {
         );
     }
     text.push_str("\nCREATE TEMP TABLE figures (id VARCHAR, value DOUBLE, low DOUBLE, high DOUBLE);\n");
-    for definition in CELL_FIGURES.iter().chain(SCALING_FIGURES) {
+    let of_steps = if sources.has_steps() { STEP_FIGURES } else { &[] };
+    for definition in CELL_FIGURES.iter().chain(of_steps).chain(SCALING_FIGURES) {
         text.push_str(&insert(definition));
     }
     text.push_str("\nSELECT id, value, low, high FROM figures ORDER BY id;\n");

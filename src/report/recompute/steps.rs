@@ -207,6 +207,44 @@ WHERE distance_ns IS NOT NULL OR own_ns IS NOT NULL
 GROUP BY cell",
     ),
     view(
+        "step_times",
+        &["counted"],
+        "\
+How long each step took in the counted pairs; a step that a preview comes back to counts with its sum. Pairs of which one
+side has no steps are left out.",
+        "\
+SELECT * FROM (
+  SELECT cell, fork, previewer, pair, side, step, sum(step_ns)::BIGINT AS ns
+  FROM {steps} JOIN (SELECT cell, fork, previewer, pair FROM counted) USING (cell, fork, previewer, pair)
+  WHERE phase = 'measured'
+  GROUP BY cell, fork, previewer, pair, side, step
+)
+QUALIFY count(*) FILTER (side = 'subject') OVER (PARTITION BY cell, fork, previewer, pair) > 0
+  AND count(*) FILTER (side = 'baseline') OVER (PARTITION BY cell, fork, previewer, pair) > 0",
+    ),
+    view(
+        "step_parts",
+        &["step_times"],
+        "\
+What each step adds to its pair's difference, and whether the pair is one of the middle half: a quarter of the pairs is
+taken off at either end of the differences; among equals, the order of the archive decides.",
+        "\
+SELECT cell, fork, previewer, pair, step, part_ns, rank > n // 4 AND rank <= n - n // 4 AS is_middle
+FROM (
+  SELECT cell, fork, previewer, pair, step, sum(CASE side WHEN 'subject' THEN ns ELSE -ns END) AS part_ns
+  FROM step_times
+  GROUP BY cell, fork, previewer, pair, step
+) JOIN (
+  SELECT cell, fork, previewer, pair, count(*) OVER (PARTITION BY cell) AS n,
+    row_number() OVER (PARTITION BY cell ORDER BY difference_ns, fork, previewer, pair) AS rank
+  FROM (
+    SELECT cell, fork, previewer, pair, sum(CASE side WHEN 'subject' THEN ns ELSE -ns END) AS difference_ns
+    FROM step_times
+    GROUP BY cell, fork, previewer, pair
+  )
+) USING (cell, fork, previewer, pair)",
+    ),
+    view(
         "controls",
         &["cells"],
         "The control at each cell's size.",

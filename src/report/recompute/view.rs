@@ -106,6 +106,12 @@ impl View {
             .fold(String::new(), |text, line| text + "-- " + line + "\n")
     }
 
+    /// Whether it reads the steps of previews, itself or by way of another; older runs do not have them.
+    pub fn reads_steps(&self) -> bool {
+        let reads = |view: &&View| matches!(view.text, Text::Select(text) if text.contains("{steps}"));
+        needed(&[self.name]).iter().any(reads)
+    }
+
     /// The SELECT, over the run's files.
     pub fn select(&self, sources: &Sources, directory: Directory<'_>) -> String {
         let text = match self.text {
@@ -117,6 +123,7 @@ impl View {
             .replace("{manifest}", &file("manifest.parquet"))
             .replace("{forks}", &directory.read(&sources.files.forks))
             .replace("{pairs}", &directory.read(&sources.files.pairs))
+            .replace("{steps}", &directory.read(&sources.files.steps))
             .replace("{own_distance}", own_distance(sources))
             .replace("{t}", &t_values(sources.forks_max))
     }

@@ -285,7 +285,7 @@ mod tests {
             for value in [f64::from_bits(bits), small, small.round()].into_iter().filter(|value| value.is_finite()) {
                 let sql = format!("SELECT CAST({value:?} AS double precision)");
                 let read: f64 = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
-                prop_assert!(read == value, "{} became {}", value, read);
+                prop_assert_eq!(read.to_bits(), value.to_bits(), "{} became {}", value, read);
             }
         }
     }
