@@ -29,6 +29,7 @@ pub struct Proxy {
     listens_on: Endpoint,
     to: Endpoint,
     delay: Delay,
+    acknowledges: bool,
     log: Arc<Mutex<Log>>,
     connections: AtomicU32,
 }
@@ -53,12 +54,21 @@ impl Proxy {
             listens_on,
             to: to.clone(),
             delay,
+            acknowledges: false,
             log: Arc::new(Mutex::new(Log {
                 tally: Tally::default(),
                 passages: keeping.then(Vec::new),
             })),
             connections: AtomicU32::new(0),
         })
+    }
+
+    /// Acknowledges at once what the server sends, for one that waits for it with each piece of an answer. It takes a call of
+    /// the system a read.
+    #[must_use]
+    pub fn acknowledging(mut self, acknowledges: bool) -> Self {
+        self.acknowledges = acknowledges;
+        self
     }
 
     /// Where it listens.
@@ -80,8 +90,9 @@ impl Proxy {
     fn serve_one(&self, client: Stream) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let (to, delay, log) = (self.to.clone(), self.delay, Arc::clone(&self.log));
+        let acknowledges = self.acknowledges;
         thread::spawn(move || {
-            if let Err(error) = relay::serve(&client, &to, number, delay, &mut Listening(&log)) {
+            if let Err(error) = relay::serve(&client, &to, number, delay, acknowledges, &mut Listening(&log)) {
                 lock(&log).tally.failed(&error);
             }
         });
