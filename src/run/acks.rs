@@ -12,6 +12,8 @@ use crate::units::Nanos;
 const LONG: Nanos = Nanos(38_000_000);
 /// Share of previews that may have been held up: too few for the last percentile of either side.
 const FEW: f64 = 0.004;
+/// Previews that may have been, however few there are.
+const FEW_AT_LEAST: f64 = 2.0;
 /// Delayed acknowledgements a preview that can't be other connections' alone.
 const MANY: f64 = 0.02;
 /// Delayed acknowledgements an empty round trip that may move the median.
@@ -58,14 +60,14 @@ pub(super) fn is_long(time: Nanos) -> bool {
 /// Why the times of a fork would be the kernel's; `None` where they are not.
 pub(super) fn verdict(evidence: &Evidence) -> Option<String> {
     let Evidence { previews, long, .. } = *evidence;
-    let of_previews = |count: f64, share: f64| count > share * previews as f64;
-    let are_long = of_previews(long as f64, FEW);
+    let few = (FEW * previews as f64).max(FEW_AT_LEAST);
+    let are_long = long as f64 > few;
     match evidence.delayed {
-        Some(delayed) if of_previews(delayed as f64, MANY) => Some(format!(
+        Some(delayed) if delayed as f64 > MANY * previews as f64 => Some(format!(
             "the kernel delayed {delayed} acknowledgements during {previews} previews, and each may be 40 ms that are not \
              the server's"
         )),
-        Some(delayed) if are_long && of_previews(delayed as f64, FEW) => Some(format!(
+        Some(delayed) if are_long && delayed as f64 > few => Some(format!(
             "{long} of {previews} previews took 38 ms or more while the kernel delayed {delayed} acknowledgements, each by \
              40 ms that are not the server's"
         )),
@@ -128,6 +130,11 @@ mod tests {
             ..CLEAN
         };
         assert!(said(with(5, 5)).contains("5 of 1000 previews took 38 ms"));
+        let of_a_hundred = |few| Evidence {
+            previews: 150,
+            ..with(few, few as i64)
+        };
+        assert!(said(of_a_hundred(2)).is_empty() && !said(of_a_hundred(3)).is_empty());
         // A server may be slow, and others may have their acknowledgements delayed.
         for (long, delayed) in [(1_000, 0), (1_000, 4), (4, 20), (0, 20)] {
             assert_eq!(said(with(long, delayed)), "", "{long} {delayed}");

@@ -205,13 +205,18 @@ impl<'a> Fork<'a> {
     fn judge_acks(&mut self, delayed_of_trips: Option<i64>) {
         let delay = self.order.cell.path_delay.map_or(0, |delay| delay.0);
         let distances = self.distance.iter().chain(&self.own_distances).flatten();
-        let times = self.pairs.iter().flat_map(|pair| [pair.subject.time, pair.baseline.time]);
+        let times = self
+            .pairs
+            .iter()
+            .flat_map(|pair| [pair.subject.time, pair.baseline.time]);
         let reason = acks::verdict(&Evidence {
             previews: 2 * self.pairs.len(),
             long: times.flatten().filter(|&time| acks::is_long(time)).count(),
             delayed: self.delayed_acks,
             trips: measure::DISTANCE_TRIPS * distances.clone().count(),
-            is_far: distances.clone().any(|distance| acks::is_long(Nanos(distance.0 - delay))),
+            is_far: distances
+                .clone()
+                .any(|distance| acks::is_long(Nanos(distance.0 - delay))),
             delayed_of_trips,
         });
         if let Some(reason) = reason {
