@@ -14,17 +14,23 @@ pub(super) fn blocks(analysis: &Analysis, dialect: Dialect) -> Vec<String> {
     let mut blocks = Vec::new();
     if !analysis.distances.is_empty() {
         blocks.push(lines_grid(analysis).render(dialect));
-        blocks.extend(sentences(analysis, dialect));
+        blocks.extend(listed(&sentences(analysis), dialect));
     }
-    if analysis.cells.iter().any(|cell| cell.wire.is_some()) {
+    if are_there(analysis) {
         blocks.push(wire_grid(analysis).render(dialect));
-        blocks.extend(proxy_costs(analysis, dialect));
+        blocks.extend(listed(&proxy_costs(analysis), dialect));
         blocks.push(LEGEND.to_owned());
     }
     blocks
 }
 
-const LEGEND: &str = "Round trips by times: the slope of the difference over what each round trip was longer by, fork by \
+/// Whether a proxy stood in the way of any cell.
+pub(super) fn are_there(analysis: &Analysis) -> bool {
+    analysis.cells.iter().any(|cell| cell.wire.is_some())
+}
+
+/// How the tables are to be read.
+pub(super) const LEGEND: &str = "Round trips by times: the slope of the difference over what each round trip was longer by, fork by \
                       fork, with Student's t. Counted: changes from nothing awaited to an answer awaited, as the proxy \
                       saw the protocol. At no delay: the line's value there; the proxy's own time is in it. Distance at \
                       no delay: an empty round trip through the proxy. Overshoot: how much longer than declared a burst of \
@@ -69,13 +75,12 @@ fn trip_range(low: f64, high: f64) -> String {
 }
 
 /// How far away each penalty lies that was asked about.
-fn sentences(analysis: &Analysis, dialect: Dialect) -> Option<String> {
-    let told: Vec<String> = analysis
+pub(super) fn sentences(analysis: &Analysis) -> Vec<String> {
+    analysis
         .distances
         .iter()
         .flat_map(|line| line.answers.iter().map(move |answer| sentence(line, answer)))
-        .collect();
-    (!told.is_empty()).then(|| listed(&told, dialect))
+        .collect()
 }
 
 fn sentence(line: &Distances, answer: &Answered) -> String {
@@ -150,7 +155,7 @@ fn counted(side: &SideWire) -> String {
 }
 
 /// What the proxy adds to each round trip at no delay, from the cells that have it on one side alone.
-fn proxy_costs(analysis: &Analysis, dialect: Dialect) -> Option<String> {
+pub(super) fn proxy_costs(analysis: &Analysis) -> Vec<String> {
     let cost = |cell: &CellSummary| {
         let (difference, wire) = (cell.difference.as_ref()?, cell.wire.as_ref()?);
         let trips = Some(wire.subject.mean_trips).filter(|trips| *trips > 0.0)?;
@@ -167,15 +172,15 @@ fn proxy_costs(analysis: &Analysis, dialect: Dialect) -> Option<String> {
         ))
     };
     let cells = analysis.cells.iter().filter(|cell| cell.cell.kind == CellKind::Path);
-    let told: Vec<String> = cells.filter_map(cost).collect();
-    (!told.is_empty()).then(|| listed(&told, dialect))
+    cells.filter_map(cost).collect()
 }
 
-fn listed(lines: &[String], dialect: Dialect) -> String {
+/// A block of lines; none where there are none.
+fn listed(lines: &[String], dialect: Dialect) -> Option<String> {
     // In Markdown, lines of one paragraph would run together.
     let bullet = if dialect == Dialect::Markdown { "- " } else { "" };
     let lines: Vec<String> = lines.iter().map(|line| format!("{bullet}{line}")).collect();
-    lines.join("\n")
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn maybe(text: Option<String>) -> String {

@@ -22,6 +22,12 @@ const WITH_STEPS: &str = concat!(
     "/tests/fixtures/schema-1.2/20261130T120000Z-synthetic-7c76d6b7"
 );
 
+/// A published run behind a proxy, at five delays.
+const WITH_PATH: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/results/20261201T043915Z-delay-pg-a3bdd670"
+);
+
 /// A small experiment whose words would like to be markup.
 const HOSTILE: &str = r#"name = "hostile"
 title = "</title><script>alert('x')</script> & \"more\""
@@ -139,6 +145,26 @@ fn a_page_says_where_the_time_goes_if_the_run_knows() {
     assert!(page.contains(row), "a row a step");
     assert!(
         !page_of(FIXTURE).contains("Where the time goes"),
+        "an older run does not"
+    );
+}
+
+#[test]
+fn a_page_says_what_the_distance_adds_if_a_proxy_stood_there() {
+    let page = page_of(WITH_PATH);
+    let markup = Markup::parse(&page).expect("every tag is closed");
+    assert!(markup.values("id").contains(&"path".to_owned()), "a section");
+    assert!(markup.values("href").contains(&"#path".to_owned()), "a way to it");
+    for told in [
+        "round trips by times",
+        "is what it costs at a distance of",
+        "overshoot p50",
+        "The proxy itself",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+    assert!(
+        !page_of(FIXTURE).contains("What the distance adds"),
         "an older run does not"
     );
 }

@@ -11,7 +11,7 @@ use crate::archive::{FactRow, Setting};
 use crate::report::claims::{self, Starts};
 use crate::report::error::ReportError;
 use crate::report::plot::{Gallery, style_sheet};
-use crate::report::{run, steps};
+use crate::report::{distance, run, steps};
 
 /// The template's name; its ending makes the engine escape what is filled in.
 const PAGE: &str = "page.html";
@@ -59,6 +59,7 @@ struct Page<'a> {
     sides: String,
     steps: Option<String>,
     steps_legend: &'static str,
+    path: Option<PathView>,
     growth: Vec<String>,
     legend: String,
     galleries: Vec<Pictures<'a>>,
@@ -92,6 +93,28 @@ struct Picture<'a> {
     note: &'a str,
     is_wide: bool,
     svg: String,
+}
+
+/// What the distance adds, where a proxy stood in the way.
+#[derive(Serialize)]
+struct PathView {
+    lines: Option<String>,
+    sentences: Vec<String>,
+    passed: String,
+    costs: Vec<String>,
+    legend: &'static str,
+}
+
+impl PathView {
+    fn of(analysis: &Analysis) -> Self {
+        Self {
+            lines: (!analysis.distances.is_empty()).then(|| distance::lines_grid(analysis).html()),
+            sentences: distance::sentences(analysis),
+            passed: distance::wire_grid(analysis).html(),
+            costs: distance::proxy_costs(analysis),
+            legend: distance::LEGEND,
+        }
+    }
 }
 
 /// The page. The same run gives the same bytes.
@@ -147,6 +170,7 @@ fn page<'a>(told: &Told<'a>) -> Page<'a> {
         sides: run::sides_grid(analysis).html(),
         steps: steps::are_there(analysis).then(|| steps::steps_grid(analysis).html()),
         steps_legend: steps::LEGEND,
+        path: distance::are_there(analysis).then(|| PathView::of(analysis)),
         growth: analysis
             .scaling
             .iter()
