@@ -31,6 +31,9 @@ struct Order {
     listen: Endpoint,
     to: Endpoint,
     delay: Delay,
+    /// See [`Proxy::acknowledging`].
+    #[serde(default)]
+    acknowledges: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,6 +62,20 @@ impl PathProxy {
     /// # Errors
     /// [`PathError`].
     pub fn start(exe: &Path, listen: &Endpoint, to: &Endpoint, delay: Delay) -> Result<Self, PathError> {
+        Self::start_before(exe, listen, to, delay, false)
+    }
+
+    /// The same before a server that may ask for acknowledgements at once; see [`Proxy::acknowledging`].
+    ///
+    /// # Errors
+    /// [`PathError`].
+    pub fn start_before(
+        exe: &Path,
+        listen: &Endpoint,
+        to: &Endpoint,
+        delay: Delay,
+        acknowledges: bool,
+    ) -> Result<Self, PathError> {
         let failed = |error: io::Error| PathError::Child(error.to_string());
         let mut child = Command::new(exe)
             .arg(SUBCOMMAND)
@@ -73,6 +90,7 @@ impl PathProxy {
             listen: listen.clone(),
             to: to.clone(),
             delay,
+            acknowledges,
         };
         say(&mut orders, &order).map_err(failed)?;
         let mut proxy = Self {
@@ -158,7 +176,7 @@ pub fn main() -> ExitCode {
     };
     // The worker listens for as long as it lives.
     let proxy = match Proxy::listen(&order.listen, &order.to, order.delay, true) {
-        Ok(proxy) => proxy,
+        Ok(proxy) => proxy.acknowledging(order.acknowledges),
         Err(error) => {
             let _ = say(&mut io::stdout(), &Word::Failed(error.to_string()));
             return ExitCode::FAILURE;

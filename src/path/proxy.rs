@@ -39,6 +39,7 @@ pub struct Proxy {
     listens_on: Endpoint,
     to: Endpoint,
     delay: Delay,
+    acknowledges: bool,
     notes: Arc<Notes>,
     connections: AtomicU32,
 }
@@ -63,6 +64,7 @@ impl Proxy {
             listens_on,
             to: to.clone(),
             delay,
+            acknowledges: false,
             notes: Arc::new(Notes {
                 log: Mutex::new(Log {
                     tally: Tally::default(),
@@ -72,6 +74,14 @@ impl Proxy {
             }),
             connections: AtomicU32::new(0),
         })
+    }
+
+    /// Acknowledges at once what the server sends, for one that waits for it with each piece of an answer. It takes a call of
+    /// the system a read.
+    #[must_use]
+    pub fn acknowledging(mut self, acknowledges: bool) -> Self {
+        self.acknowledges = acknowledges;
+        self
     }
 
     /// Where it listens.
@@ -93,8 +103,9 @@ impl Proxy {
     fn serve_one(&self, client: Stream) {
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
         let (to, delay, notes) = (self.to.clone(), self.delay, Arc::clone(&self.notes));
+        let acknowledges = self.acknowledges;
         thread::spawn(move || {
-            if let Err(error) = relay::serve(&client, &to, number, delay, &mut Listening(&notes)) {
+            if let Err(error) = relay::serve(&client, &to, number, delay, acknowledges, &mut Listening(&notes)) {
                 notes.lock().tally.failed(&error);
             }
         });

@@ -50,7 +50,14 @@ pub(super) trait Ear {
 }
 
 /// Serves one client; returns when both ways are closed, or when it leaves without having said anything.
-pub(super) fn serve(client: &Stream, to: &Endpoint, number: u32, delay: Delay, ear: &mut dyn Ear) -> io::Result<()> {
+pub(super) fn serve(
+    client: &Stream,
+    to: &Endpoint,
+    number: u32,
+    delay: Delay,
+    acknowledges: bool,
+    ear: &mut dyn Ear,
+) -> io::Result<()> {
     hold::wake_exactly();
     let Some((packet, code)) = startup(client, ear)? else {
         return Ok(());
@@ -65,6 +72,7 @@ pub(super) fn serve(client: &Stream, to: &Endpoint, number: u32, delay: Delay, e
     server.set_nonblocking()?;
     let mut relay = Relay {
         number,
+        acknowledges,
         ways: [
             OneWay::new(Way::ToServer, client, &server, delay),
             OneWay::new(Way::ToClient, &server, client, delay),
@@ -110,6 +118,8 @@ fn startup(mut client: &Stream, ear: &mut dyn Ear) -> io::Result<Option<(Vec<u8>
 
 struct Relay<'a> {
     number: u32,
+    /// Whether what the server sends is acknowledged at once.
+    acknowledges: bool,
     ways: [OneWay<'a>; 2],
     conversation: Conversation,
     ear: &'a mut dyn Ear,
@@ -168,6 +178,9 @@ impl Relay<'_> {
             Ok(0) => way.has_ended = true,
             Ok(read) => {
                 let received = monotonic();
+                if self.acknowledges && way.way == Way::ToClient {
+                    way.from.acknowledge();
+                }
                 let meaning = self.conversation.take(way.way, &buffer[..read]);
                 way.hold(buffer[..read].to_vec(), received, meaning);
             }

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use crate::archive::{PairRow, PairSide, StepRow, WirePlace, WireRow, WireWay};
 use crate::backend::BackendError;
-use crate::backend::postgres::Target;
 use crate::backend::postgres::target::Host;
+use crate::backend::postgres::{Dialect, Target};
 use crate::clock::Clock;
 use crate::path::child::PathProxy;
 use crate::path::{Delay, Endpoint, Passage, PathError, Way};
@@ -28,12 +28,14 @@ pub(super) struct Detour {
 }
 
 impl Detour {
-    /// Starts a proxy before `target`, of the same kind of socket.
-    pub fn to(target: &Target, delay: Nanos) -> Result<Self, BackendError> {
+    /// Starts a proxy before `target`, of the same kind of socket. It acknowledges at once what a server in this dialect
+    /// sends, where the client would have to.
+    pub fn to(target: &Target, dialect: Dialect, delay: Nanos) -> Result<Self, BackendError> {
         let exe = std::env::current_exe().map_err(|error| unable(&error))?;
         let (to, listen, directory) = ends(target)?;
-        let proxy =
-            PathProxy::start(&exe, &listen, &to, Delay::of_round_trip(delay)).map_err(|error| unable(&error))?;
+        let delay = Delay::of_round_trip(delay);
+        let proxy = PathProxy::start_before(&exe, &listen, &to, delay, dialect.sends_in_pieces())
+            .map_err(|error| unable(&error))?;
         let target = target.clone();
         let target = match proxy.endpoint() {
             Endpoint::Tcp { host, port } => Target {

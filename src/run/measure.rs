@@ -16,7 +16,7 @@ use crate::units::{Nanos, PairIndex};
 use crate::workload::{Answer, Overrides, Workload, delta_of};
 
 /// Empty round trips that the distance is the median of.
-const DISTANCE_TRIPS: usize = 200;
+pub(super) const DISTANCE_TRIPS: usize = 200;
 /// Shortest time between two messages to the supervisor while pairs are measured.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 

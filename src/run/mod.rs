@@ -4,6 +4,7 @@
 //! rows over when the last pair is done; the supervisor stores them durably before it starts the next. Only one worker
 //! measures at a time, and the supervisor opens no connection meanwhile.
 
+mod acks;
 mod attendant;
 mod clean;
 mod describe;

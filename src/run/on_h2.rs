@@ -1,7 +1,6 @@
 //! One fork on H2 over its server for PostgreSQL's protocol: a fresh table, the pairs, the checks.
 //!
-//! The client acknowledges whatever it reads at once. Whether that worked is counted, not believed: a fork in which the
-//! kernel delayed acknowledgements is a failed one, since its times would be the kernel's.
+//! The client acknowledges whatever it reads at once. Whether that worked is witnessed, not believed: see [`super::acks`].
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -17,9 +16,6 @@ use crate::workload::Workload;
 
 /// The schema that H2 has of itself; it is in lower case for clients of this protocol.
 const SCHEMA: &str = "public";
-/// Most delayed acknowledgements a preview: other connections of this machine may have some.
-const DELAYED_MAX: f64 = 0.02;
-
 /// Runs the fork that `order` describes, on `target`.
 pub(super) fn run(order: &ForkOrder, target: &Target, fork: &mut Fork<'_>) -> Result<(), BackendError> {
     let workload = order.cell.workload();
@@ -36,10 +32,6 @@ pub(super) fn run(order: &ForkOrder, target: &Target, fork: &mut Fork<'_>) -> Re
     site.measure(order, fork, &|session| session, &|name, session, workload| {
         strategy::on_wire(Engine::H2, name, session, workload)
     })?;
-    let previews = 2 * (i64::from(order.warmup) + i64::from(order.previews));
-    if let Some(reason) = fork.delayed_acks.and_then(|delayed| held_up(delayed, previews)) {
-        fork.broken_off(reason);
-    }
     let stored = site.connect(order, target)?.read_model(&workload);
     let unknown = Stage {
         table_bytes: 0,
@@ -66,25 +58,4 @@ fn created(workload: &Workload) -> String {
         let _ = write!(sql, "INSERT INTO public.model_field VALUES ('{name}', {value}); ");
     }
     sql
-}
-
-/// Why times of this fork would be the kernel's; `None` where they are not.
-fn held_up(delayed: i64, previews: i64) -> Option<String> {
-    (delayed as f64 > DELAYED_MAX * previews as f64).then(|| {
-        format!(
-            "the kernel delayed {delayed} acknowledgements during {previews} previews, and each may be 40 ms that are not \
-             the server's"
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_few_delayed_acknowledgements_of_others_are_no_reason() {
-        assert_eq!((held_up(0, 760), held_up(15, 760)), (None, None));
-        assert!(held_up(16, 760).is_some() && held_up(1, 0).is_some());
-    }
 }

@@ -48,7 +48,7 @@ impl Site<'_> {
         let detour = order
             .cell
             .path_delay
-            .map(|delay| Detour::to(self.target, delay))
+            .map(|delay| Detour::to(self.target, self.dialect, delay))
             .transpose()?;
         let way = detour.as_ref().map_or(self.target, |detour| &detour.target);
         let mut session = prepare(self.connect(order, way)?);

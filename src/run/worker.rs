@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use chrono::Utc;
 
+use super::acks::{self, DelayedAcks, Evidence};
 use super::detour::{self, Detour};
 use super::measure::{self, BrokenOff, Recorder, Sessions, Sides};
 use super::protocol::{ForkOrder, Place, ROWS_PER_MESSAGE, Report};
@@ -13,7 +14,6 @@ use super::{on_h2, on_postgres, on_served, on_sqlite};
 use crate::archive::{ForkPart, ForkRow, ForkStatus, PairRow, PairStatus, Phase, PoolWork, StepRow, WireRow};
 use crate::backend::{BackgroundWork, Session};
 use crate::clock::{Clock, ClockLimits};
-use crate::environment::delayed_acks;
 use crate::manifest::{PairOrder, StepsWish};
 use crate::nearest_rank;
 use crate::plan::order;
@@ -133,8 +133,7 @@ pub(super) struct Fork<'a> {
     pub conditions: Conditions,
     /// Whether delayed acknowledgements are counted; set by the backend's side of a fork that asks.
     pub watches_acks: bool,
-    /// What was counted.
-    pub delayed_acks: Option<i64>,
+    delayed_acks: Option<i64>,
 }
 
 impl<'a> Fork<'a> {
@@ -180,12 +179,13 @@ impl<'a> Fork<'a> {
         baseline: Box<dyn Strategy<S>>,
     ) {
         self.measured = true;
+        let at_start = DelayedAcks::now();
         self.distance[0] = self.take_distance(sessions.shared);
         let mut sides = Sides { subject, baseline };
         self.scheduling[0] = Scheduling::now();
-        let acks = delayed_acks().filter(|_| self.watches_acks);
+        let before_pairs = DelayedAcks::now();
         let outcome = self.phases(workload, &mut sessions, &mut sides);
-        self.delayed_acks = acks.and_then(|before| Some(delayed_acks()? - before));
+        let of_pairs = before_pairs.since();
         self.background = sides.background();
         self.scheduling[1] = Scheduling::now();
         match outcome {
@@ -194,6 +194,33 @@ impl<'a> Fork<'a> {
                 self.take_own_distances(&mut sides);
             }
             Err(BrokenOff(reason)) => self.broken_off(reason),
+        }
+        if self.watches_acks {
+            self.delayed_acks = of_pairs;
+            self.judge_acks(at_start.since().zip(of_pairs).map(|(all, pairs)| all - pairs));
+        }
+    }
+
+    /// Breaks off where the times may be those of delayed acknowledgements.
+    fn judge_acks(&mut self, delayed_of_trips: Option<i64>) {
+        let delay = self.order.cell.path_delay.map_or(0, |delay| delay.0);
+        let distances = self.distance.iter().chain(&self.own_distances).flatten();
+        let times = self
+            .pairs
+            .iter()
+            .flat_map(|pair| [pair.subject.time, pair.baseline.time]);
+        let reason = acks::verdict(&Evidence {
+            previews: 2 * self.pairs.len(),
+            long: times.flatten().filter(|&time| acks::is_long(time)).count(),
+            delayed: self.delayed_acks,
+            trips: measure::DISTANCE_TRIPS * distances.clone().count(),
+            is_far: distances
+                .clone()
+                .any(|distance| acks::is_long(Nanos(distance.0 - delay))),
+            delayed_of_trips,
+        });
+        if let Some(reason) = reason {
+            self.broken_off(reason);
         }
     }
 

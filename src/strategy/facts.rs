@@ -53,7 +53,7 @@ pub(super) const WIRE: &[Ground] = &[
     Ground::SqliteServed,
     Ground::H2,
 ];
-/// Everything, whatever its SQL.
+/// Everything, each in its own words.
 pub(super) const EVERYWHERE: &[Ground] = &[
     Ground::SqliteMemory,
     Ground::SqliteFile,
@@ -61,16 +61,6 @@ pub(super) const EVERYWHERE: &[Ground] = &[
     Ground::PostgresOther,
     Ground::SqliteServed,
     Ground::H2,
-];
-/// PostgreSQL, and SQLite behind its protocol.
-pub(super) const MESSAGES: &[Ground] = &[Ground::PostgresOwn, Ground::PostgresOther, Ground::SqliteServed];
-/// SQLite and PostgreSQL, each in its own way.
-pub(super) const ANYWHERE: &[Ground] = &[
-    Ground::SqliteMemory,
-    Ground::SqliteFile,
-    Ground::PostgresOwn,
-    Ground::PostgresOther,
-    Ground::SqliteServed,
 ];
 
 /// Something that the database does to a write or a read, and that a strategy may leave out.

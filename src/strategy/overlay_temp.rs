@@ -3,7 +3,7 @@
 //! The table lives as long as the session and is emptied and filled in each preview. It is the session's own, and the
 //! other side of a pair never reads it.
 
-use super::facts::{ANYWHERE, Facts, Honour};
+use super::facts::{EVERYWHERE, Facts, Honour};
 use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{Overlay, PostgresSession, Statement, land_model};
@@ -14,7 +14,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Put the overrides into the session's temporary table and read the model joined with it.",
     stands_for: "overlay views",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(1),
     writes: "4 rows of a temporary table, which are not logged",

@@ -2,7 +2,7 @@
 //!
 //! A row that is overridden twice comes twice, and a missing one is missing: the reader refuses both.
 
-use super::facts::{ANYWHERE, Facts, Honour};
+use super::facts::{EVERYWHERE, Facts, Honour};
 use super::{PreviewError, Strategy};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, land_model};
@@ -13,7 +13,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Read the model in one select with the overrides laid over it, cast to the column's type; no write.",
     stands_for: "historical what-if by reenactment (arXiv:2203.12860)",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(1),
     writes: "nothing",

@@ -85,12 +85,12 @@ pub fn on_wire(
         StrategyName::RollbackPipelined => Box::new(rollback_pipelined::OnPostgres::open(session, workload)?),
         StrategyName::Copy => Box::new(copy::Copy::open(workload, session.read_model(workload)?)),
         StrategyName::CopyFresh => Box::new(copy_fresh::CopyFresh::open(workload)),
-        StrategyName::RollbackOneMessage if in_sqlite => {
-            Box::new(rollback_one_message::OnPostgres::open(session, workload)?)
-        }
+        StrategyName::RollbackOneMessage => Box::new(rollback_one_message::OnPostgres::open(session, workload)?),
+        // SQLite has one writer: a transaction that stays open would keep the other side of the pair out.
         StrategyName::Savepoint if in_sqlite => Box::new(savepoint::OnServed::open(session, workload)?),
-        StrategyName::Reenact if in_sqlite => Box::new(reenact::OnServed::open(session, workload)?),
-        StrategyName::OverlayTemp if in_sqlite => Box::new(overlay_temp::OnServed::open(session, workload)?),
+        StrategyName::Savepoint => Box::new(savepoint::OnPostgres::open(session, workload)?),
+        StrategyName::Reenact => Box::new(reenact::OnServed::open(session, workload)?),
+        StrategyName::OverlayTemp => Box::new(overlay_temp::OnServed::open(session, workload)?),
         _ => {
             let ground = if in_sqlite { Ground::SqliteServed } else { Ground::H2 };
             let why = name.facts().refusal(ground).unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::facts::{Facts, MESSAGES, WRITTEN};
+use super::facts::{Facts, WIRE, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::PostgresSession;
@@ -15,7 +15,7 @@ use crate::workload::{Answer, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "The rollback as one simple-query message, with a clean-up after an error.",
     stands_for: "one trip with any driver",
-    on: MESSAGES,
+    on: WIRE,
     why_not: "in process there are no messages, so it would be the rollback",
     round_trips: Some(1),
     writes: "4 dead rows, about 1 kB of log",
@@ -52,7 +52,7 @@ impl Strategy<PostgresSession> for OnPostgres {
             // Writing to a string does not fail.
             let _ = write!(sql, "{}; ", session.table().update_as_text(field));
         }
-        let _ = write!(sql, "{}; ROLLBACK", session.table().select());
+        let _ = write!(sql, "{}; ROLLBACK", session.table().select_as_text());
         match session.simple_model(&sql, &self.workload) {
             Ok((landing, inputs)) => {
                 steps.enter(Step::Compute);

@@ -6,7 +6,7 @@
 //! On SQLite, behind a socket too, the outermost savepoint is itself the transaction, and RELEASE would commit it, which
 //! writes: it is rolled back to, and ROLLBACK ends it.
 
-use super::facts::{ANYWHERE, Facts, WRITTEN};
+use super::facts::{EVERYWHERE, Facts, WRITTEN};
 use super::{PreviewError, Strategy, all_written};
 use crate::backend::BackendError;
 use crate::backend::postgres::{PostgresSession, Statement, Updates};
@@ -17,7 +17,7 @@ use crate::workload::{Answer, Inputs, Overrides, Workload};
 pub(super) const FACTS: Facts = Facts {
     sentence: "Set a savepoint in a long transaction, write, read, roll back to it and release it.",
     stands_for: "nested transactional tests (Rails, Django)",
-    on: ANYWHERE,
+    on: EVERYWHERE,
     why_not: "",
     round_trips: Some(3),
     writes: "4 dead rows, about 1 kB of log, a subtransaction",

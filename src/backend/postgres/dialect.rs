@@ -56,7 +56,7 @@ impl Dialect {
 
     /// Whether the server sends answers in pieces and lets the kernel hold each back (no `TCP_NODELAY`), so that the client
     /// must acknowledge at once.
-    pub(super) fn sends_in_pieces(self) -> bool {
+    pub fn sends_in_pieces(self) -> bool {
         self == Self::H2
     }
 

@@ -1,9 +1,10 @@
 //! What strategies say to SQLite behind a socket in SQLite's own words: the statements that it is given in the worker's
-//! process, by the client that measures PostgreSQL.
+//! process, by the client that measures PostgreSQL. H2 is given its own in the same places.
 
-use super::PgError;
+use super::dialect::Dialect;
 use super::session::PostgresSession;
 use super::wire::{Flight, Param, ParamType, Statement};
+use super::{PgError, in_h2};
 use crate::backend::sqlite::sql;
 use crate::workload::{Override, Overrides, Shape};
 
@@ -25,7 +26,11 @@ impl PostgresSession {
     pub fn prepare_reenacted(&mut self, overrides: &Overrides) -> Result<Statement, PgError> {
         let shape = self.table().shape();
         let types = [key_type(shape), ParamType::Float8].repeat(overrides.len());
-        self.prepare(&sql::reenacted(shape, overrides), &types)
+        let select = match self.dialect() {
+            Dialect::H2 => in_h2::reenacted(self.table(), overrides),
+            _ => sql::reenacted(shape, overrides),
+        };
+        self.prepare(&select, &types)
     }
 
     /// Makes the session's temporary table of overrides, if it is not there yet, and prepares what is done with it.
@@ -34,14 +39,25 @@ impl PostgresSession {
     /// What the server says.
     pub fn prepare_overlay(&mut self) -> Result<Overlay, PgError> {
         let shape = self.table().shape();
-        self.simple(sql::OVERLAY)?;
-        Ok(Overlay {
-            empty: self.prepare(sql::EMPTY_OVERLAY, &[])?,
-            fill: self.prepare(
+        let (table, empty, fill, select) = match self.dialect() {
+            Dialect::H2 => (
+                in_h2::OVERLAY,
+                in_h2::EMPTY_OVERLAY,
+                in_h2::FILL_OVERLAY,
+                in_h2::overlaid(self.table()),
+            ),
+            _ => (
+                sql::OVERLAY,
+                sql::EMPTY_OVERLAY,
                 sql::FILL_OVERLAY,
-                &[key_type(shape), ParamType::Text, ParamType::Float8],
-            )?,
-            select: self.prepare(&sql::overlaid(shape), &[])?,
+                sql::overlaid(shape),
+            ),
+        };
+        self.simple(table)?;
+        Ok(Overlay {
+            empty: self.prepare(empty, &[])?,
+            fill: self.prepare(fill, &[key_type(shape), ParamType::Text, ParamType::Float8])?,
+            select: self.prepare(&select, &[])?,
         })
     }
 }

@@ -9,6 +9,7 @@ pub mod control;
 mod dialect;
 mod driver;
 mod error;
+mod in_h2;
 mod in_sqlite;
 mod pool;
 mod session;

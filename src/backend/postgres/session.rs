@@ -130,6 +130,10 @@ impl PostgresSession {
         self.wire.prepare(self.dialect.begin(), &[])
     }
 
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// The beginning of a transaction that will write, as text.
     pub fn begin(&self) -> &'static str {
         self.dialect.begin()

@@ -53,6 +53,16 @@ impl ModelTable {
         self.select_from(&self.name)
     }
 
+    /// The same read for a message of text, in which names come as they are in every engine.
+    pub fn select_as_text(&self) -> String {
+        if self.is_wide() {
+            self.select()
+        } else {
+            let value = self.dialect.value("field_value");
+            format!("SELECT name, {value} FROM {}", self.name)
+        }
+    }
+
     /// The same read from another relation of the table's row type.
     pub fn select_from(&self, relation: &str) -> String {
         if self.is_wide() {
