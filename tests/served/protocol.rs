@@ -9,11 +9,13 @@ use preview_cost::backend::sqlite::served::{Served, ServedAt};
 use preview_cost::workload::Shape;
 
 use crate::exe;
+use crate::raw::start;
 use crate::sqlite::model;
 
 fn served() -> (Served, Client) {
     let server = Served::start(exe(), &model(3, Shape::Kv), &ServedAt::Tcp).unwrap();
-    let config = format!("host=127.0.0.1 port={} user=any dbname=any", server.target().port);
+    let (port, key) = (server.target().port, &server.target().dbname);
+    let config = format!("host=127.0.0.1 port={port} user=any dbname={key}");
     let client = Client::connect(&config, NoTls).unwrap();
     (server, client)
 }
@@ -84,13 +86,17 @@ fn errors_have_codes_and_leave_the_session_alive() {
 #[test]
 fn nonsense_is_answered_with_an_error_or_the_end() {
     let (server, mut client) = served();
-    for nonsense in [
-        b"GET / HTTP/1.1\r\n\r\n".as_slice(),
-        b"\0\0\0\x08\0\x03\0\0?\0\0\0\x04",
-        b"\0\0\0\x08\0\x03\0\0Q\xff\xff\xff\xff",
-        b"\0\0\0\x08\0\x03\0\0E\0\0\0\x0fnosuch\0\0\0\0\0S\0\0\0\x04",
+    let start = start(Some(&server.target().dbname));
+    for (is_started, nonsense) in [
+        (false, b"GET / HTTP/1.1\r\n\r\n".as_slice()),
+        (true, b"?\0\0\0\x04"),
+        (true, b"Q\xff\xff\xff\xff"),
+        (true, b"E\0\0\0\x0fnosuch\0\0\0\0\0S\0\0\0\x04"),
     ] {
         let mut stream = TcpStream::connect(("127.0.0.1", server.target().port)).unwrap();
+        if is_started {
+            stream.write_all(&start).unwrap();
+        }
         stream.write_all(nonsense).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut heard = Vec::new();

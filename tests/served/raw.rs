@@ -16,10 +16,16 @@ struct Raw(TcpStream);
 /// One answer: its tag and its body.
 type Answer = (u8, Vec<u8>);
 
-const START: &[u8] = b"\0\0\0\x12\0\x03\0\0user\0any\0\0";
-
 fn served() -> Served {
     Served::start(exe(), &model(3, Shape::Kv), &ServedAt::Tcp).unwrap()
+}
+
+/// The start of a session with a database of this name; of none, where there is no name.
+pub fn start(database: Option<&str>) -> Vec<u8> {
+    let database = database.map(|name| format!("database\0{name}\0")).unwrap_or_default();
+    let body = format!("user\0any\0{database}\0");
+    let length = u32::try_from(body.len() + 8).unwrap();
+    [length.to_be_bytes().as_slice(), b"\0\x03\0\0", body.as_bytes()].concat()
 }
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -64,7 +70,7 @@ impl Raw {
 
     fn started(server: &Served) -> Self {
         let mut raw = Self::silent(server);
-        raw.say(START);
+        raw.say(&start(Some(&server.target().dbname)));
         raw.answers();
         raw
     }
@@ -155,7 +161,7 @@ fn encryption_is_refused_and_the_start_goes_on() {
         raw.0.read_exact(&mut letter).unwrap();
         assert_eq!(&letter, b"N");
     }
-    raw.say(START);
+    raw.say(&start(Some(&server.target().dbname)));
     let answers = raw.answers();
     assert!(
         tags(&answers).starts_with('R') && tags(&answers).ends_with("KZ"),
@@ -166,11 +172,33 @@ fn encryption_is_refused_and_the_start_goes_on() {
 }
 
 #[test]
+fn nobody_is_let_in_without_the_key() {
+    let server = served();
+    let key = server.target().dbname.clone();
+    let longer = format!("{key}0");
+    let guesses = [None, Some(""), Some("main"), Some(&key[1..]), Some(longer.as_str())];
+    for guess in guesses {
+        let mut raw = Raw::silent(&server);
+        raw.say(&[start(guess), query("CREATE TABLE planted (a)")].concat());
+        let answers = raw.answers();
+        assert_eq!(
+            (tags(&answers).as_str(), code(&answers).as_str()),
+            ("E", "28000"),
+            "{guess:?}"
+        );
+    }
+    let mut raw = Raw::started(&server);
+    assert_eq!(code(&raw.ask(&[query("SELECT * FROM planted")])), "42601");
+    let other = served();
+    assert_ne!(key, other.target().dbname, "each server has its own");
+}
+
+#[test]
 fn messages_may_come_byte_by_byte() {
     let server = served();
     let mut raw = Raw::silent(&server);
     let script = [
-        START.to_vec(),
+        start(Some(&server.target().dbname)),
         parse("SELECT field_value FROM model_field WHERE name = $1"),
         bind(&["growth_1"], 0),
         execute(),

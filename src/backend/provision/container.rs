@@ -262,7 +262,7 @@ fn remote_hint() -> &'static str {
 }
 
 /// Random bytes from the system, as hexadecimal digits.
-pub(super) fn random_hex(bytes: usize) -> Result<String, ProvisionError> {
+pub(in crate::backend) fn random_hex(bytes: usize) -> Result<String, ProvisionError> {
     let mut random = vec![0_u8; bytes];
     let read = File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut random));
     read.map_err(|e| ProvisionError::io("read /dev/urandom", &e))?;

@@ -42,6 +42,7 @@ pub mod warden;
 mod wire;
 
 pub use binaries::{Search, ServerBinaries};
+pub(in crate::backend) use container::random_hex;
 pub use error::ProvisionError;
 pub use handle::Provisioned;
 pub use java::h2_jar;

@@ -11,17 +11,17 @@ use pgwire::messages::extendedquery::{Bind, BindComplete, CloseComplete, Describ
 use pgwire::messages::response::{
     EmptyQueryResponse, ErrorResponse, GssEncResponse, ReadyForQuery, SslResponse, TransactionStatus,
 };
-use pgwire::messages::startup::{Authentication, BackendKeyData, ParameterStatus, SecretKey};
+use pgwire::messages::startup::{Authentication, BackendKeyData, ParameterStatus, SecretKey, Startup};
 use pgwire::messages::{
     DecodeContext, PgWireBackendMessage as Answer, PgWireFrontendMessage as Message, SslNegotiationMetaMessage,
 };
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Connection};
 
-use super::database::{Database, Session};
-use super::frame;
+use super::database::Session;
 use super::statement::{self, Answers, Form, Portal, Prepared, Refusal};
 use super::values;
+use super::{Door, frame};
 
 /// What a client must know of a server, and what it is told.
 const PARAMETERS: [(&str, &str); 4] = [
@@ -39,6 +39,8 @@ impl<T: Read + Write> Client for T {}
 /// A conversation with a client.
 pub(super) struct Conversation<C> {
     client: C,
+    /// What the client must call the database.
+    key: Arc<str>,
     session: Session,
     received: BytesMut,
     answers: Gathered,
@@ -69,10 +71,11 @@ enum Next {
 }
 
 impl<C: Client> Conversation<C> {
-    pub fn new(client: C, database: Arc<Database>) -> Self {
+    pub fn new(client: C, door: Door) -> Self {
         Self {
             client,
-            session: Session::with(database),
+            key: door.key,
+            session: Session::with(door.database),
             received: BytesMut::with_capacity(READ_BYTES),
             answers: Gathered::default(),
             context: DecodeContext::default(),
@@ -95,7 +98,7 @@ impl<C: Client> Conversation<C> {
                 match self.take(message) {
                     Next::More => {}
                     Next::Send => self.send()?,
-                    Next::Leave => return Ok(()),
+                    Next::Leave => return self.send(),
                 }
             }
             match self.client.read(&mut buffer) {
@@ -146,7 +149,7 @@ impl<C: Client> Conversation<C> {
     fn take(&mut self, message: Message) -> Next {
         match message {
             Message::SslNegotiation(wish) => self.negotiate(&wish),
-            Message::Startup(_) => self.welcome(),
+            Message::Startup(start) => self.welcome(&start),
             Message::Terminate(_) | Message::CancelRequest(_) => Next::Leave,
             Message::Sync(_) => {
                 self.skips = false;
@@ -181,7 +184,12 @@ impl<C: Client> Conversation<C> {
         Next::Send
     }
 
-    fn welcome(&mut self) -> Next {
+    fn welcome(&mut self, start: &Startup) -> Next {
+        if start.parameters.get("database").map(String::as_str) != Some(&*self.key) {
+            let message = "this server is for the run that started it";
+            self.refuse("FATAL", &Refusal::new("28000", message));
+            return Next::Leave;
+        }
         self.context.awaiting_frontend_startup = false;
         self.answers.add(Answer::Authentication(Authentication::Ok));
         for (name, value) in PARAMETERS {

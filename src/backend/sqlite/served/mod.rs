@@ -4,9 +4,12 @@
 //!
 //! The messages are those of the `pgwire` crate; its server is not used. That runs every message as a task and sends every
 //! answer by itself, and both would be taken for the socket's price. Here a thread serves a connection, and what answers a
-//! flight leaves in one write, as PostgreSQL has it.
+//! flight leaves in one write, as PostgreSQL has it up to 8 KiB.
 //!
-//! What it does not do: authentication, TLS, COPY, portals that are fetched in parts, and cancelling.
+//! A client names the database by a key that is made anew for every server. Without one, any user of the machine could have
+//! this process attach a file and write it, with the rights of whoever measures.
+//!
+//! What it does not do: other authentication, TLS, COPY, portals that are fetched in parts, and cancelling.
 
 mod conversation;
 mod database;
@@ -28,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::SqliteSession;
 use crate::backend::BackendError;
 use crate::backend::postgres::Target;
+use crate::backend::provision::random_hex;
 use crate::workload::{Shape, Workload};
 use conversation::Conversation;
 use database::Database;
@@ -36,6 +40,8 @@ use database::Database;
 pub const SUBCOMMAND: &str = "sqlite-server";
 /// The schema that SQLite calls its own database.
 pub const SCHEMA: &str = "main";
+/// The length of the key.
+const KEY_BYTES: usize = 16;
 /// The number in a Unix socket's name.
 const SOCKET_NUMBER: u16 = 5432;
 
@@ -71,7 +77,7 @@ pub struct ServedFile {
 pub enum ServedAt {
     /// TCP on the loopback address, at a free port.
     Tcp,
-    /// A Unix socket in this directory.
+    /// A Unix socket in this directory, which goes too when the server outlives its parent and nothing else is in it.
     Unix(PathBuf),
 }
 
@@ -84,8 +90,12 @@ struct Order {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Word {
-    /// The port, or the number in the socket's name.
-    Listening(u16),
+    Listening {
+        /// The port, or the number in the socket's name.
+        number: u16,
+        /// What a client must call the database.
+        key: String,
+    },
     Failed(String),
 }
 
@@ -121,12 +131,12 @@ impl Served {
         say(&mut stdin, &order).map_err(failed)?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
-        let number = match serde_json::from_str(&line) {
-            Ok(Word::Listening(number)) => number,
+        let (number, key) = match serde_json::from_str(&line) {
+            Ok(Word::Listening { number, key }) => (number, key),
             Ok(Word::Failed(message)) => return Err(unable(&message)),
             Err(_) => return Err(unable("it ended unexpectedly")),
         };
-        let target = Target::loopback(number, "sqlite", None, SCHEMA);
+        let target = Target::loopback(number, "sqlite", None, &key);
         Ok(Self {
             child,
             _order: stdin,
@@ -180,10 +190,16 @@ pub fn main() -> ExitCode {
     let started = open(&order.model).and_then(|session| {
         let patience = Duration::from_millis(order.model.busy_timeout_ms);
         let database = Arc::new(Database::new(session.connection, patience));
-        listen(&database, &order.at).map_err(|error| error.to_string())
+        let key = random_hex(KEY_BYTES).map_err(|error| error.to_string())?;
+        let door = Door {
+            database,
+            key: key.as_str().into(),
+        };
+        let number = listen(door, &order.at).map_err(|error| error.to_string())?;
+        Ok(Word::Listening { number, key })
     });
     let word = match started {
-        Ok(number) => Word::Listening(number),
+        Ok(word) => word,
         Err(message) => Word::Failed(message),
     };
     if say(&mut io::stdout(), &word).is_err() || matches!(word, Word::Failed(_)) {
@@ -193,6 +209,8 @@ pub fn main() -> ExitCode {
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     if let ServedAt::Unix(directory) = &order.at {
         let _ = std::fs::remove_file(socket_in(directory));
+        // Whoever made it is gone. It stays where anything else is in it.
+        let _ = std::fs::remove_dir(directory);
     }
     ExitCode::SUCCESS
 }
@@ -218,9 +236,15 @@ fn socket_in(directory: &Path) -> PathBuf {
     directory.join(format!(".s.PGSQL.{SOCKET_NUMBER}"))
 }
 
+/// What every client comes to, and what it must know.
+#[derive(Clone)]
+struct Door {
+    database: Arc<Database>,
+    key: Arc<str>,
+}
+
 /// Serves every client in a thread of its own, all of them on one database; gives the port.
-fn listen(database: &Arc<Database>, at: &ServedAt) -> io::Result<u16> {
-    let database = Arc::clone(database);
+fn listen(door: Door, at: &ServedAt) -> io::Result<u16> {
     match at {
         ServedAt::Tcp => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -228,8 +252,8 @@ fn listen(database: &Arc<Database>, at: &ServedAt) -> io::Result<u16> {
             thread::spawn(move || {
                 for client in listener.incoming().flatten() {
                     let _ = client.set_nodelay(true);
-                    let database = Arc::clone(&database);
-                    thread::spawn(move || Conversation::new(client, database).hold());
+                    let door = door.clone();
+                    thread::spawn(move || Conversation::new(client, door).hold());
                 }
             });
             Ok(port)
@@ -238,8 +262,8 @@ fn listen(database: &Arc<Database>, at: &ServedAt) -> io::Result<u16> {
             let listener = UnixListener::bind(socket_in(directory))?;
             thread::spawn(move || {
                 for client in listener.incoming().flatten() {
-                    let database = Arc::clone(&database);
-                    thread::spawn(move || Conversation::new(client, database).hold());
+                    let door = door.clone();
+                    thread::spawn(move || Conversation::new(client, door).hold());
                 }
             });
             Ok(SOCKET_NUMBER)
